@@ -423,7 +423,7 @@ it('reports work that is overdue while no server runs', async () => {
 it('reports a tree that nobody seals', async () => {
   const { url, client } = await createPatient();
   const { rows } = await client.query(`select job_id from jobtree.create_job('{"type": "upload"}')`);
-  await client.query(`select from jobtree.fold_progress($1)`, [rows[0].job_id]);
+  await client.query(`select from jobtree.fold_trees(array[$1::uuid], array[0])`, [rows[0].job_id]);
   expect(await complaints(url)).toEqual({});
   await client.query(`update jobtree.job set created_at = now() - interval '3 days'`);
   const { 'idle-trees': idle } = await complaints(url);

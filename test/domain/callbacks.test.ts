@@ -178,7 +178,7 @@ describe('a tree with callbacks', () => {
     const { jobId } = await createJob(t.engine, { type: newType(), sealed: true, callbacks });
     const crashed = await t.db.connect();
     await crashed.query('begin');
-    await crashed.query('select * from jobtree.fold_progress($1)', [jobId]);
+    await crashed.query('select * from jobtree.fold_trees(array[$1::uuid], array[0])', [jobId]);
     await crashed.query('rollback');
     await crashed.end();
     expect(await sent(name)).toEqual([]);

@@ -127,9 +127,10 @@ describe('waiting', () => {
       return row?.open ?? 0;
     };
     for (let before = await open(), more = true; more; ) {
-      const [fold] = await t.db.query<{ retry: boolean }>('select * from jobtree.fold_progress($1)', [
-        ids[root],
-      ]);
+      const [fold] = await t.db.query<{ retry: boolean }>(
+        'select * from jobtree.fold_trees(array[$1::uuid], array[0])',
+        [ids[root]],
+      );
       const now = await open();
       // In the first one the root and the first link end, which wait for none.
       expect(before - now).toBeLessThan(15);
@@ -350,7 +351,8 @@ describe('release', () => {
     vi.spyOn(database, 'call').mockImplementation(async (name, ...values) => {
       called.push(typeof name === 'string' ? name : name.name);
       const rows = await call(name, ...values);
-      if (called.length === 1) await database.pool.query('select jobtree.fold_progress($1)', [ids[root]]);
+      if (called.length === 1)
+        await database.pool.query('select jobtree.fold_trees(array[$1::uuid], array[0])', [ids[root]]);
       return rows as never[];
     });
     await t.finish();
@@ -398,7 +400,7 @@ describe('races', () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], sealed: false });
     await work(a);
-    await other.query('select * from jobtree.fold_progress($1)', [ids[root]]);
+    await other.query('select * from jobtree.fold_trees(array[$1::uuid], array[0])', [ids[root]]);
     const added = addItems(t.engine, ids[b] ?? '', [{ payload: 3 }], { seal: false });
     await other.query('commit');
     await added;

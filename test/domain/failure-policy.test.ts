@@ -306,9 +306,10 @@ describe('races', () => {
       '[{"payload": 1}, {"payload": 2}]',
     ]);
     await fail(await claim(tree.types[0]));
-    const [fold] = await t.db.query<{ retry: boolean }>('select * from jobtree.fold_progress($1)', [
-      tree.ids[0],
-    ]);
+    const [fold] = await t.db.query<{ retry: boolean }>(
+      'select * from jobtree.fold_trees(array[$1::uuid], array[0])',
+      [tree.ids[0]],
+    );
     expect(fold?.retry).toBe(true);
     await other.query('commit');
     await other.end();
@@ -336,10 +337,10 @@ describe('races', () => {
     await other.query('commit');
     await other.end();
     await sealJob(t.engine, tree.ids[0]);
-    const [fold] = await t.db.query<{ unfinished: boolean }>('select * from jobtree.fold_progress($1, $2)', [
-      tree.ids[0],
-      mark?.last,
-    ]);
+    const [fold] = await t.db.query<{ unfinished: boolean }>(
+      'select * from jobtree.fold_trees(array[$1::uuid], array[$2::bigint])',
+      [tree.ids[0], mark?.last],
+    );
     expect(fold?.unfinished).toBe(false);
     await succeed(await claim(tree.types[0]));
     expect((await settle(tree)).map(sumUp)[0]).toBe('PARTIAL 2/2/0');
@@ -352,7 +353,7 @@ describe('races', () => {
     await other.query('select from jobtree.add_items($1, $2)', [tree.ids[1], '[{"payload": 1}]']);
     const fold = async (from: string) => {
       const [row] = await t.db.query<{ retry: boolean; last_delta: string }>(
-        'select * from jobtree.fold_progress($1, $2)',
+        'select * from jobtree.fold_trees(array[$1::uuid], array[$2::bigint])',
         [tree.ids[0], from],
       );
       return row;

@@ -693,7 +693,7 @@ describe('fold', () => {
   it('of two folds of one tree the second skips, and nothing is counted twice', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
-    await otherCalls('fold_progress', job);
+    await otherCalls('fold_trees', [job], [0]);
     expect(await foldProgress(t.engine, job, 0)).toBeUndefined();
     await other.query('commit');
     expect((await t.fold(job))[type]?.itemCount).toBe(2);
@@ -749,34 +749,28 @@ describe('fold', () => {
     });
   });
 
-  it.each([
-    ['fold_plain', 'array[$1::uuid], array[0]'],
-    ['fold_progress', '$1'],
-  ])(
-    'a job that gets its last items and its seal while %s counts it does not complete before they are done',
-    async (name, values) => {
-      const [root, child] = [newType('root'), newType('child')];
-      const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
-      await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
-      // It would wait for 50 ms only, which a busy machine may take for what happens meanwhile.
-      await t.db.query(`alter function jobtree.${name} set lock_timeout = '60s'`);
-      onTestFinished(async () => {
-        await t.db.query(`alter function jobtree.${name} set lock_timeout = '50ms'`);
-      });
-      await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
-      const fold = t.db.query(`select from jobtree.${name}(${values})`, [jobs[root]]);
-      await lockWaiters(t.db, 1);
-      await addItems(t.engine, jobs[child] ?? '', [{}], { seal: true });
-      await other.query('commit');
-      await fold;
-      expect((await t.fold(jobs[root] ?? ''))[child]).toMatchObject({
-        itemCount: 2,
-        succeeded: 1,
-        sealed: true,
-        completedAt: null,
-      });
-    },
-  );
+  it('a job that gets its last items and its seal while a fold counts it does not complete before they are done', async () => {
+    const [root, child] = [newType('root'), newType('child')];
+    const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
+    // It would wait for 50 ms only, which a busy machine may take for what happens meanwhile.
+    await t.db.query(`alter function jobtree.fold_trees set lock_timeout = '60s'`);
+    onTestFinished(async () => {
+      await t.db.query(`alter function jobtree.fold_trees set lock_timeout = '50ms'`);
+    });
+    await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
+    const fold = t.db.query('select from jobtree.fold_trees(array[$1::uuid], array[0])', [jobs[root]]);
+    await lockWaiters(t.db, 1);
+    await addItems(t.engine, jobs[child] ?? '', [{}], { seal: true });
+    await other.query('commit');
+    await fold;
+    expect((await t.fold(jobs[root] ?? ''))[child]).toMatchObject({
+      itemCount: 2,
+      succeeded: 1,
+      sealed: true,
+      completedAt: null,
+    });
+  });
 
   describe('of many trees', () => {
     const others = 20;
@@ -902,7 +896,7 @@ describe('fold', () => {
   it('a seal meets a fold in flight and does not wait, and the next fold completes the job', async () => {
     const { type, jobId, held } = await lease(1);
     await reportOutcomes(t.engine, reportsOf(held));
-    await otherCalls('fold_progress', jobId);
+    await otherCalls('fold_trees', [jobId], [0]);
     await sealJob(t.engine, jobId);
     await other.query('commit');
     expect((await t.fold(jobId))[type]).toMatchObject({
@@ -1147,7 +1141,7 @@ describe('replay', () => {
   it('a replay meets a fold in flight, waits for the new counters, and subtracts what that counted', async () => {
     const { type, jobId, held } = await lease(2, { maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
-    await otherCalls('fold_progress', jobId);
+    await otherCalls('fold_trees', [jobId], [0]);
     const [item] = await t.items(jobId);
     const replayed = replay([jobId, [jobId], [item?.position]]);
     await lockWaiters(t.db, 1);

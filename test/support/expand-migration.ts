@@ -11,8 +11,7 @@ import { readFunctionFiles } from '../../tools/stored-functions.ts';
 const current = readFunctionFiles('prisma/functions');
 /** These make whole rows of progress, so a migration that adds a column there brings them along. */
 const next = new Map(current)
-  .set('fold_progress', withColumns('fold_progress', /(?:\b([jkr])\.pace|end as pace)(?=\n +from|\n +\)::)/g))
-  .set('fold_plain', withColumns('fold_plain', /\b(f)\.pace(?=\n +\)::)|(?<=v_tens\) )end as pace/g, 'p'))
+  .set('fold_layer', withColumns('fold_layer', /\b(f)\.pace(?=\n +\)::)|(?<=p\.pace )end as pace/g, 'p'))
   .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.pace(?=\n +\)::)/g));
 
 function withColumns(name: string, end: RegExp, source = 'k'): string {
@@ -77,8 +76,7 @@ export function newColumns(): string {
     ]),
     // After the stronger lock on what it refers to: to take that later would be a deadlock with whoever waits meanwhile.
     `create table jobtree.next (job_id uuid primary key references jobtree.job on delete cascade, what text);`,
-    next.get('fold_plain'),
-    next.get('fold_progress'),
+    next.get('fold_layer'),
     next.get('reopen_jobs'),
   ].join('\n');
 }

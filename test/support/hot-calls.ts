@@ -342,17 +342,6 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: ['queue_entry by queue_entry_ready'],
   },
   'a fold': {
-    text: 'select * from jobtree.fold_progress($1, $2)',
-    values: ({ root }) => [root, 1],
-    reads: [
-      'hint_secret by hint_secret_pkey',
-      'job by job_pkey',
-      'job_progress by Tid Scan',
-      'job_progress by job_progress_pkey',
-      'progress_delta by progress_delta_root_id_id_idx',
-    ],
-  },
-  'a fold of many trees': {
     text: 'select * from jobtree.fold_trees($1, $2)',
     values: ({ root }) => [[root], [1]],
     reads: [
@@ -389,14 +378,16 @@ export const calls: Readonly<Record<string, Call>> = {
       withoutScans,
       'update jobtree.job set tolerated_failure_count = 0 where id = $1',
       'insert into jobtree.progress_delta (root_id, job_id, failed) values ($1, $1, 1)',
-      'select * from jobtree.fold_progress($1)',
+      'select * from jobtree.fold_trees(array[$1::uuid], array[0])',
     ],
     values: ({ root }) => [root],
     reads: [
       'hint_secret by hint_secret_pkey',
+      'job by job_parent_id_idx',
       'job by job_pkey',
       'job_progress by Tid Scan',
       'job_progress by job_progress_pkey',
+      'progress_delta by Tid Scan',
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
@@ -545,9 +536,11 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
   },
   deleting: {
-    text: ['delete_job', 'fold_progress', 'delete_tree', 'delete_tree', 'delete_tree', 'delete_tree'].map(
-      (name) => `select jobtree.${name}($1)`,
-    ),
+    text: [
+      'select jobtree.delete_job($1)',
+      'select jobtree.fold_trees(array[$1::uuid], array[0])',
+      ...Array<string>(4).fill('select jobtree.delete_tree($1)'),
+    ],
     values: ({ root }) => [root],
     reads: [
       'blocked_item by Tid Scan',
@@ -574,6 +567,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'lease by lease_open',
       'lease by lease_pkey',
       'outcome by outcome_pkey',
+      'progress_delta by Tid Scan',
       'progress_delta by progress_delta_root_id_id_idx',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',

@@ -110,7 +110,7 @@ const drains: readonly Drain[] = [
     name: 'delete_tree: deletes them',
     step: (id, next) =>
       next === ''
-        ? `select 'on' as next from (select jobtree.delete_job('${id}'), jobtree.fold_progress('${id}') offset 0) d`
+        ? `select 'on' as next from (select jobtree.delete_job('${id}'), jobtree.fold_trees(array['${id}'::uuid], array[0]) offset 0) d`
         : `select case when not d then 'on' end as next from jobtree.delete_tree('${id}') d`,
   },
 ];

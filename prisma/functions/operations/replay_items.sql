@@ -9,7 +9,7 @@
 -- locks      the root's job_progress row, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
 --            their ids, so that calls that cancel or delete them wait; the rows of the jobs that are unsealed, in the same order; and
 --            serialize keys
--- notifies   as fold_progress does
+-- notifies   as fold_trees does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
 returns table (job_ids uuid[], positions bigint[], ready jsonb)
@@ -39,7 +39,7 @@ begin
     for update of d
   ) k;
   -- From here on the counters include all failures of these items, so they can be subtracted.
-  perform jobtree.fold_progress(p_root_id, 0);
+  perform jobtree.fold_trees(array[p_root_id], array[0]);
   perform set_config('synchronous_commit', v_durability, true);
   perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then

@@ -1,35 +1,106 @@
--- Folds several trees in one transaction: most of them all at once (fold_plain), and each of the others with fold_progress.
+-- Turns the deltas of trees into counters, completes jobs, and notifies listeners. All trees are folded at once, a layer at a time: what the end
+-- of jobs has sealed, released or cancelled is examined in the next one.
+--
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Its completion seals the
+-- children that it feeds and releases jobs that wait for it, which may complete those in turn; the tree is complete when openJobs on the
+-- root's row is 0, and its retention counts from then on. Jobs in which more items failed than they tolerate are ended here.
 --
 -- p_root_ids the trees, none twice; of more than 1,000, the others are left for a later call
--- p_from     for each tree the delta to read from
--- returns    for each tree what fold_progress returns; no row for one that another fold has
--- locks      those of fold_progress, until the last tree is folded. Locked rows are skipped, so the order does not matter
+-- p_from     for each tree the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds
+--            deltas below it that committed late
+-- returns    no row for a tree that another fold has (try again); for each other one the last delta read (0 for none); whether to try again,
+--            since a job could not be sealed, released or ended yet because a transaction is adding to it, or more layers may end; and
+--            whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
+-- locks      the roots' job_progress rows, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
+--            ones, so the order does not matter
+-- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+--            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
+--            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
+--            deltas are back, and are counted again
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
+-- plans: no seqscan, bitmapscan, mergejoin; generic
+-- In case another client has locked deltas: other trees wait for these.
+set lock_timeout = '50ms'
 as $$
 #variable_conflict use_column
 declare
-  v_root_ids uuid[] := p_root_ids[:1000];
-  v_from bigint[] := p_from[:1000];
+  -- Each layer costs in proportion to the deltas of all before it, and other trees wait for this one.
+  c_most_layers constant integer := 10;
   v_folded uuid[];
-  v_lasts bigint[];
-  v_left uuid[];
+  v_roots uuid[];
+  v_from bigint[];
+  v_layer record;
+  v_next record;
+  -- The last delta read of each tree, by its root; more than one of trees of several layers.
+  v_read uuid[] := '{}';
+  v_lasts bigint[] := '{}';
+  -- The jobs that the next fold must examine again, and the trees in which work is left.
+  v_again uuid[] := '{}';
+  v_unfinished uuid[] := '{}';
 begin
-  select array_agg(f.root_id) filter (where f.last_delta is not null), array_agg(f.last_delta) filter (where f.last_delta is not null),
-    array_agg(f.root_id) filter (where f.last_delta is null)
-  into v_folded, v_lasts, v_left
-  from jobtree.fold_plain(v_root_ids, v_from) f;
-  if v_left is not null then
-    select v_folded || array_agg(f.root_id), v_lasts || array_agg(f.last_delta) into v_folded, v_lasts
-    from jobtree.fold_plain(v_left, array_fill(0::bigint, array[cardinality(v_left)])) f
-    where f.last_delta is not null;
+  perform set_config('synchronous_commit', 'off', true);
+  select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
+  from unnest(p_root_ids[:1000], p_from[:1000]) t(root_id, from_delta)
+  cross join lateral (
+    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
+  ) p;
+  v_folded := v_roots;
+  if cardinality(v_roots) is distinct from cardinality(p_root_ids[:1000]) then
+    v_folded := v_roots || array(
+      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.job_progress p where p.job_id = r)
+    );
+    delete from jobtree.progress_delta d where d.root_id = any (v_folded[coalesce(cardinality(v_roots), 0) + 1:]);
+  end if;
+
+  for n in 1..case when v_roots is null then 0 else c_most_layers end loop
+    select array_agg(f.progress) filter (where f.is_whole) as rows, array_agg(f.root_id) filter (where not f.is_whole) as left_roots,
+      array_agg(f.root_id) filter (where (f.progress).is_root) as read_roots, array_agg(f.last_delta) filter (where (f.progress).is_root) as lasts,
+      array_agg(distinct f.root_id) filter (where f.ends) as ended_roots, array_agg((f.progress).job_id) filter (where f.ends) as ended,
+      array_agg((f.progress).job_id) filter (where f.leads_on) as leading, array_agg((f.progress).job_id) filter (where f.fails) as failing,
+      array_agg((f.progress).job_id) filter (where f.is_busy) as busy
+    into v_layer
+    from jobtree.fold_layer(v_roots, v_from) f;
+    v_read := v_read || v_layer.read_roots;
+    v_lasts := v_lasts || v_layer.lasts;
+    v_again := v_again || v_layer.busy;
+    if v_layer.ended is not null then
+      perform jobtree.add_deliveries(v_layer.ended_roots, v_layer.ended);
+    end if;
+    if v_layer.rows is not null then
+      perform jobtree.tell_progress(v_layer.rows);
+    end if;
+    v_roots := v_layer.left_roots;
+    if v_layer.leading is not null or v_layer.failing is not null then
+      select array_agg(t.root_id) filter (where t.done) as root_ids, array_agg(t.job_id) filter (where t.done) as job_ids,
+        array_agg(t.job_id) filter (where not t.done) as again, array_agg(t.root_id) filter (where t.leaves_work) as unfinished
+      into v_next
+      from (
+        select f.root_id, f.job_id, f.done, f.done as leaves_work from jobtree.fail_jobs(v_layer.failing) f
+        union all
+        select s.root_id, s.job_id, s.done, false from jobtree.seal_children(v_layer.leading) s
+        union all
+        select d.root_id, d.job_id, d.done, d.done from jobtree.settle_dependents(v_layer.leading) d
+      ) t;
+      v_again := v_again || v_next.again;
+      v_unfinished := v_unfinished || v_next.unfinished;
+      insert into jobtree.progress_delta (root_id, job_id) select t.* from unnest(v_next.root_ids, v_next.job_ids) t;
+      v_roots := v_roots || v_next.root_ids;
+    end if;
+    exit when v_roots is null;
+    select array_agg(t.root_id), array_agg(0) into v_roots, v_from from (select distinct r as root_id from unnest(v_roots) r) t;
+  end loop;
+
+  if v_again <> '{}' then
+    insert into jobtree.progress_delta (root_id, job_id) select distinct j.root_id, j.id from jobtree.job j where j.id = any (v_again);
+    v_roots := v_roots || array(select j.root_id from jobtree.job j where j.id = any (v_again));
   end if;
   return query
-    select t.root_id, t.last_delta, false, false from unnest(v_folded, v_lasts) t(root_id, last_delta)
-    union all
-    select t.root_id, f.last_delta, f.retry, f.unfinished
-    from unnest(v_root_ids, v_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
-    where t.root_id not in (select u from unnest(v_folded) u);
+    select t.root_id, coalesce(min(r.last), 0), t.root_id in (select u from unnest(v_roots) u), t.root_id in (select u from unnest(v_unfinished) u)
+    from unnest(v_folded) t(root_id)
+    left join unnest(v_read, v_lasts) r(root_id, last) on r.root_id = t.root_id
+    group by t.root_id;
 end
 $$;

@@ -1,4 +1,4 @@
--- Sends hints on the topic progress about new states of jobs: fold_progress describes the messages.
+-- Sends hints on the topic progress about new states of jobs: fold_trees describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])

@@ -2159,6 +2159,53 @@ as $$
   select greatest(1, least(128, 1000000 / greatest(p_largest, 1)))
 $$;
 
+-- The jobs of trees that may end once their deltas are read, or have too many failures for the number of their items, if no transaction is
+-- adding to them: as long as this transaction lasts, what is read of them from now on is exact.
+--
+-- p_root_ids the trees
+-- returns    up to 2,000 jobs, since Postgres has room for a limited number of locks; the caller tries again with what is left
+-- locks      those of exclude_adders
+create or replace function jobtree.exact_jobs(p_root_ids uuid[])
+returns uuid[]
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return jobtree.exclude_adders(array(
+    select s.job_id
+    from (
+      select d.job_id, sum(d.items::bigint - d.succeeded - d.failed - d.cancelled) as more, sum(d.items) as items, sum(d.failed) as failed
+      from unnest(p_root_ids) r(id)
+      cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = r.id offset 0) d
+      group by d.job_id
+    ) s
+    cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
+    cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
+    where j.sealed_at is not null and p.completed_at is null
+      and (
+        not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+        or jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+      )
+    -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
+    order by s.job_id
+    limit 2000
+  ));
+end
+$$;
+
+-- Whether more of the items failed than a percentage of them. Not in floating point, where 57 of 10,000 would be more than 0.57 %. An expression,
+-- so that the planner inlines it.
+create or replace function jobtree.exceeds(p_failed bigint, p_items bigint, p_percentage double precision)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select coalesce(100 * p_failed > p_percentage::numeric * p_items, false)
+$$;
+
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
@@ -2522,19 +2569,13 @@ end
 $$;
 
 -- Ends jobs in which more items failed than they tolerate: from this commit on they accept no items and give none to workers, and what is
--- pending in them counts as cancelled. cancel_items does the work, as for cancel_job. Jobs that are already cancelled are ignored.
+-- pending in them counts as cancelled. cancel_items does the work, as for cancel_job.
 --
--- p_rows     counters of jobs, as a fold has just computed them
--- p_touched  the jobs to examine
--- p_exact    the jobs that were known to be sealed before all their deltas were read: only of these a percentage of the items is known,
---            while a number of failures only grows
--- p_busy     the jobs to which transactions are adding, so that nothing about them can be exact now
--- returns    the jobs that were ended; those that may exceed a percentage but whose counters are not known to be exact, in which case none
---            is ended; and those whose rows are locked, for a later call. Null for none
+-- returns    the jobs that are ended (done), and those whose rows are locked, for a later call
 -- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[], p_busy uuid[])
-returns table (ended uuid[], inexact uuid[], held uuid[])
-language plpgsql volatile
+create or replace function jobtree.fail_jobs(p_job_ids uuid[])
+returns table (root_id uuid, job_id uuid, done boolean)
+language sql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2542,42 +2583,20 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_over uuid[];
-  v_inexact uuid[];
-  v_ended uuid[];
-begin
-  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure and o.id <> all (p_busy)) into v_over, v_inexact
-  from (
-    select j.id, coalesce(r.failed > j.tolerated_failure_count, false) or j.id = any (p_exact) as is_sure
-    from unnest(p_rows) r
-    join jobtree.job j on j.id = r.job_id
-    where r.job_id = any (p_touched) and r.failed > 0 and r.completed_at is null and j.cancelled_at is null
-      and (
-        r.failed > j.tolerated_failure_count
-        -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
-        or j.sealed_at is not null and 100 * r.failed > j.tolerated_failure_percentage::numeric * r.item_count
-      )
-  ) o;
-  if v_inexact is not null or v_over is null then
-    return query select null::uuid[], v_inexact, null::uuid[];
-    return;
-  end if;
-
-  with free as (
-    select j.id from jobtree.job j where j.id = any (v_over) and j.cancelled_at is null
+  with free as materialized (
+    select j.id from jobtree.job j where j.id = any (p_job_ids) and j.cancelled_at is null
     order by j.id
     for no key update skip locked
   ), ended as (
     update jobtree.job j
-    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    set failed_at = n.now, cancelled_at = n.now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, n.now)
+    from (select clock_timestamp() as now) n
     where j.id = any (array(select f.id from free f))
-    returning j.id
+    returning j.root_id, j.id
   )
-  select array_agg(e.id) into v_ended from ended e;
-  return query select v_ended, null::uuid[], (select array_agg(o.id) from unnest(v_over) o(id) where (o.id = any (v_ended)) is not true);
-end
+  select e.root_id, e.id, true from ended e
+  union all
+  select j.root_id, j.id, false from jobtree.job j where j.id = any (p_job_ids) and j.id not in (select f.id from free f)
 $$;
 
 -- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
@@ -3124,117 +3143,88 @@ begin
 end
 $$;
 
--- Folds, all at once, those of the given trees in which nothing follows from the counts except that jobs are complete, which is the usual case.
--- Left alone are trees with a job that has failures which a policy limits, deltas after its completion, or more items done than added; and
--- those with a job that is complete while others wait for it or are fed by it. As in fold_progress, all deltas of a job that is complete must
--- have been read: so trees are left, too, if p_from is not 0, or a transaction is still adding.
+-- Folds the deltas of trees once: adds them to the counters, and ends the jobs of which all items are done. What follows from that is the caller's
+-- to do (fold_trees). A job ends only if all its deltas were read while nothing could be added to it (exact_jobs), and so does a percentage of
+-- failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
 --
--- p_root_ids the trees, none twice
+-- p_root_ids the trees, none twice, whose job_progress rows are locked
 -- p_from     for each tree the delta to read from
--- returns    the trees that it folded, and the last delta read of each (0 for none); and, with null, those that it left only because all
---            deltas must have been read. It changed nothing of these and of the others
--- locks      the roots' job_progress rows, skipping locked ones; those of exclude_adders for up to 2,000 jobs that may be complete
--- notifies   as fold_progress does
--- durability as fold_progress
-create or replace function jobtree.fold_plain(p_root_ids uuid[], p_from bigint[])
-returns table (root_id uuid, last_delta bigint)
+-- returns    the new state of each job that changed, and of each root: with the last delta read of the tree (0 for none); and whether the job
+--            ends now, has more failures than it tolerates, could not be judged since a transaction is adding to it, or is complete with others
+--            that wait for it or are fed by it. For a tree that is left a row without a state, which is not whole
+-- locks      those of exact_jobs
+create or replace function jobtree.fold_layer(p_root_ids uuid[], p_from bigint[])
+returns table (
+  root_id uuid, is_whole boolean, last_delta bigint, progress jobtree.job_progress, ends boolean, fails boolean, is_busy boolean, leads_on boolean
+)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_mergejoin = off
--- In case another client has locked deltas: other trees wait for these.
-set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_tens constant bigint := floor(extract(epoch from v_now) / 10);
-  v_roots uuid[];
-  v_from bigint[];
-  v_lasts bigint[];
-  -- Jobs that are sealed, and to which no transaction is adding.
-  v_sure uuid[];
-  v_rows jobtree.job_progress[];
-  v_ended_trees uuid[];
-  v_ended uuid[];
+  v_exact constant uuid[] := case when 0 = any (p_from) then jobtree.exact_jobs(array(
+    select t.root_id from unnest(p_root_ids, p_from) t(root_id, from_delta) where t.from_delta = 0
+  )) end;
 begin
-  perform set_config('synchronous_commit', 'off', true);
-  select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
-  from unnest(p_root_ids, p_from) t(root_id, from_delta)
-  cross join lateral (
-    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
-  ) p;
-  if v_roots is null then
-    return;
-  end if;
-
-  if 0 = any (v_from) then
-    v_sure := jobtree.exclude_adders(array(
-      select s.job_id
-      from (
-        select d.job_id, sum(d.items::bigint - d.succeeded - d.failed - d.cancelled) as more
-        from unnest(v_roots, v_from) t(root_id, from_delta)
-        cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = t.root_id offset 0) d
-        where t.from_delta = 0
-        group by d.job_id
-      ) s
-      cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
-      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
-      where j.sealed_at is not null and not j.waits and not j.awaited and not j.feeds_children
-        and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-      -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
-      order by s.job_id
-      limit 2000
-    ));
-  end if;
-
+  return query
   with read as materialized (
-    select d.* from unnest(v_roots, v_from) t(root_id, from_delta)
+    select d.*, t.from_delta > 0 as is_partial
+    from unnest(p_root_ids, p_from) t(root_id, from_delta)
     cross join lateral (
       select d.*, d.ctid as tid from jobtree.progress_delta d where d.root_id = t.root_id and d.id >= t.from_delta offset 0
     ) d
   ), summed as (
-    select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed, sum(r.cancelled) as cancelled,
-      sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last, array_agg(r.tid) as tids
+    select r.root_id, r.job_id, true as is_read, bool_or(r.is_partial) as is_partial, sum(r.items) as items, sum(r.succeeded) as succeeded,
+      sum(r.failed) as failed, sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last
     from read r
     group by r.root_id, r.job_id
     union all
     -- The root's row counts the open jobs and the failures of the tree.
-    select r.root_id, r.root_id, 0, 0, 0, 0, 0, false, 0, null
+    select r.root_id, r.root_id, false, false, 0, 0, 0, 0, 0, false, 0
     from read r
     group by r.root_id
     having not bool_or(r.job_id = r.root_id)
   ), counted as (
-    select s.root_id, s.last, s.tids, s.tids is not null as is_read, s.items as more_items, s.bytes as more_bytes, s.failed as more_failed,
+    select s.root_id, s.is_read, s.is_partial, s.last, s.items as more_items, s.bytes as more_bytes, s.failed as more_failed,
       p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
       p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
       p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
       p.completed_at, p.outcome, p.tree_outcome, p.completions, p.reap_at, p.default_retention, p.bytes + s.bytes as bytes, p.tree_failed,
-      p.tree_completed_at, case when s.tids is null then p.pace else jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) end as pace,
-      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as leads_on, j.failed_at, j.cancelled_at, j.retention_seconds,
-      coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is not null as has_policy
+      p.tree_completed_at, case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
+      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at, j.retention_seconds,
+      j.tolerated_failure_count, j.tolerated_failure_percentage, p.job_id in (select e from unnest(v_exact) e) as is_exact
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
     cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
-  ), judged as (
-    select c.*, c.is_read and c.undone = 0 and c.sealed_at is not null and not c.waits as ends,
-      jobtree.job_verdict(c.failed_at, c.cancelled_at, c.succeeded, c.failed) as verdict
+  ), compared as (
+    select c.*, c.is_read and c.completed_at is null and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
+      c.is_read and c.completed_at is null and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
+      c.is_read and c.completed_at is null and c.cancelled_at is null and c.sealed_at is not null
+        and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
     from counted c
+  ), judged as (
+    select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
+      (c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
+      jobtree.job_verdict(c.failed_at, c.cancelled_at, c.succeeded, c.failed) as verdict
+    from compared c
   ), summed_up as (
     select j.*, count(*) filter (where j.ends) over tree as ending, sum(j.more_items) over tree as tree_items, sum(j.more_bytes) over tree as tree_bytes,
-      sum(j.more_failed) over tree as more_tree_failed, case when j.is_root then array_agg(j.verdict) filter (where j.ends) over tree end as verdicts,
-      bool_and(
-        not j.is_read or j.completed_at is null and j.undone >= 0 and not (j.failed > 0 and j.has_policy) and not (j.ends and j.leads_on)
-      ) over tree as is_simple,
-      bool_and(not j.ends or j.job_id in (select s from unnest(v_sure) s)) over tree as is_sure
+      sum(j.more_failed) over tree as more_tree_failed, max(j.last) over tree as tree_last,
+      case when j.is_root then array_agg(j.verdict) filter (where j.ends) over tree end as verdicts,
+      not bool_or(j.is_partial and (j.is_busy or j.undone < 0)) over tree as is_whole
     from judged j
     window tree as (partition by j.root_id)
   ), folded as materialized (
-    select f.root_id, f.last, f.tids, f.tid, f.type, f.is_root, f.ends, f.tree_items, f.tree_bytes,
+    select f.root_id, f.tree_last, f.tid, f.type, f.is_root, f.ends, f.fails, f.is_busy, f.tree_items, f.tree_bytes,
+      f.is_read and f.has_followers and (f.ends or f.completed_at is not null) as leads_on,
       f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes,
       row(
         f.job_id, f.version + 1, f.is_root, f.generation, f.item_count, f.succeeded, f.failed, f.cancelled, f.open_jobs - e.ending, f.started_at,
@@ -3249,9 +3239,11 @@ begin
     cross join lateral (
       select case when f.is_root then f.ending else 0 end as ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree
     ) e
-    where f.is_simple and f.is_sure
+    where f.is_whole
   ), consumed as (
-    delete from jobtree.progress_delta d where d.ctid = any (array(select unnest(f.tids) from folded f))
+    delete from jobtree.progress_delta d where d.ctid = any (array(
+      select r.tid from read r where r.root_id not in (select s.root_id from summed_up s where not s.is_whole)
+    ))
   ), replaced as (
     delete from jobtree.job_progress p where p.ctid = any (array(select f.tid from folded f where f.changes))
   ), written as (
@@ -3265,300 +3257,10 @@ begin
       where f.is_root and (f.tree_items <> 0 or f.tree_bytes <> 0)
     ) t
     group by t.tenant
-  ), trees as (
-    select t.root_id, case when bool_and(t.is_sure) then max(t.last) end as last
-    from (
-      select s.root_id, s.last, s.is_simple, s.is_sure from summed_up s
-      union all
-      select r, 0, true, true from unnest(v_roots) r
-    ) t(root_id, last, is_simple, is_sure)
-    group by t.root_id
-    having bool_and(t.is_simple)
   )
-  select array_agg(t.root_id), array_agg(t.last), array(select f.progress from folded f),
-    array(select distinct f.root_id from folded f where f.ends), array(select (f.progress).job_id from folded f where f.ends)
-  into v_roots, v_lasts, v_rows, v_ended_trees, v_ended
-  from trees t;
-
-  if cardinality(v_ended) > 0 then
-    perform jobtree.add_deliveries(v_ended_trees, v_ended);
-  end if;
-  if cardinality(v_rows) > 0 then
-    perform jobtree.tell_progress(v_rows);
-  end if;
-  return query select t.root_id, t.last from unnest(v_roots, v_lasts) t(root_id, last);
-end
-$$;
-
--- Turns the deltas of one tree into counters, completes jobs, and notifies listeners.
---
--- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Its completion seals the
--- children that it feeds and releases jobs that wait for it, which may complete those in turn; the tree is complete when openJobs on the
--- root's row is 0, and its retention counts from then on. Jobs in which more items failed than they tolerate are ended here: fail_jobs.
---
--- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds deltas below it
---            that committed late. Before a job is declared complete, its deltas are read from 0, after it was seen to be sealed: no more
---            items can be added then, so the sum is exact
--- returns    no row if another fold has the tree (try again); otherwise the last delta read (0 for none); whether to try again, since a job
---            could not be sealed, released or ended yet because a transaction is adding to it, or more layers of jobs may end; and whether work is left for cancel_items or
---            release_items. Deltas of a deleted tree are deleted
--- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
--- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
---            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
---            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
--- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
---            deltas are back, and are counted again
-create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
-returns table (last_delta bigint, retry boolean, unfinished boolean)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
--- In case another client has locked deltas: other trees wait for this one.
-set lock_timeout = '50ms'
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_tens constant bigint := floor(extract(epoch from v_now) / 10);
-  v_root jobtree.job_progress;
-  -- The counters of the jobs under examination, as they will be written at the end.
-  v_rows jobtree.job_progress[];
-  v_from bigint := p_from;
-  v_last bigint := 0;
-  v_read_last bigint;
-  v_read uuid[];
-  -- The root, if any job has more failures: its row counts those of the tree.
-  v_counting_root uuid[];
-  v_touched uuid[] := '{}';
-  v_changed uuid[] := '{}';
-  v_completed uuid[];
-  -- All jobs that this fold has completed.
-  v_ends uuid[] := '{}';
-  -- Jobs known to be sealed before the deltas were last read from 0: their sums are exact.
-  v_sure uuid[] := '{}';
-  v_sealed uuid[] := '{}';
-  v_suspect boolean;
-  -- Whether a job has all its items done, and whether a complete job may have children to seal.
-  v_even boolean;
-  v_over boolean;
-  v_blocked uuid[] := '{}';
-  -- Jobs that were just ended because more items failed than they tolerate; those for which only the next count can tell;
-  -- and those that a transaction is adding to.
-  v_has_failures boolean;
-  v_ended uuid[];
-  v_inexact uuid[];
-  v_held uuid[];
-  v_settled uuid[];
-  v_awaited boolean;
-  -- The tree's retention, if this fold has completed it.
-  v_reap_at timestamptz;
-  v_default_retention boolean := false;
-  -- What the deltas add to the tenant's storage.
-  v_items bigint := 0;
-  v_bytes bigint := 0;
-  -- To which transactions are still adding.
-  v_busy uuid[] := '{}';
-  v_free uuid[];
-  -- Jobs that the next fold must examine again.
-  v_again uuid[] := '{}';
-  v_unfinished boolean := false;
-  -- How many times the end of jobs has sealed or released others, which may then end.
-  c_most_layers constant integer := 10;
-  v_layers integer := 0;
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  select * into v_root from jobtree.job_progress p
-  where p.job_id = p_root_id order by p.version desc limit 1 for no key update skip locked;
-  if not found then
-    if not exists (select from jobtree.job_progress p where p.job_id = p_root_id) then
-      delete from jobtree.progress_delta d where d.root_id = p_root_id;
-      return query select 0::bigint, false, false;
-    end if;
-    return;
-  end if;
-  v_rows := array[v_root];
-
-  loop
-    with consumed as (
-      delete from jobtree.progress_delta d where d.root_id = p_root_id and d.id >= v_from
-      returning d.*
-    ), summed as (
-      select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
-        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded > 0) as started, max(c.id) as last
-      from consumed c
-      group by c.job_id
-    ), known as (
-      select r.* from unnest(v_rows) r
-      union all
-      select p.*
-      from (select s.job_id from summed s union select u from unnest(v_sealed) u) n
-      cross join lateral (
-        select * from jobtree.job_progress p where p.job_id = n.job_id order by p.version desc limit 1
-      ) p
-      where n.job_id not in (select r.job_id from unnest(v_rows) r)
-    ), counted as (
-      select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
-        k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
-        k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
-        k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
-        k.tree_completed_at,
-        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_tens) end as pace
-      from known k
-      left join summed s on s.job_id = k.job_id
-    )
-    select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
-      (select array[p_root_id] from summed s where s.failed <> 0 limit 1),
-      v_items + coalesce((select sum(s.items) from summed s), 0), v_bytes + coalesce((select sum(s.bytes) from summed s), 0),
-      bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
-      bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
-      bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
-      bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_counting_root, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
-    from counted c;
-
-    v_last := greatest(v_last, v_read_last);
-    v_touched := v_touched || v_read;
-    v_changed := v_changed || v_read || v_counting_root;
-
-    v_held := null;
-    if v_has_failures then
-      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure, v_busy) f;
-      if v_ended is not null or v_inexact is not null then
-        v_unfinished := v_unfinished or v_ended is not null;
-        v_changed := v_changed || v_ended;
-        v_from := 0;
-        v_free := jobtree.exclude_adders(v_inexact);
-        v_sure := v_sure || v_free;
-        v_busy := v_busy || array(select i from unnest(v_inexact) i where i <> all (v_free));
-        continue;
-      end if;
-      v_again := v_again || v_held;
-    end if;
-
-    v_completed := null;
-    v_awaited := false;
-    if v_even then
-      select array_agg(r.job_id), bool_or(j.awaited) into v_completed, v_awaited
-      from unnest(v_rows) r
-      join jobtree.job j on j.id = r.job_id
-      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
-        and (r.job_id = any (v_held || v_busy)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
-    end if;
-
-    if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
-      v_from := 0;
-      v_free := jobtree.exclude_adders(v_completed);
-      v_sure := v_sure || v_free;
-      v_busy := v_busy || array(select c from unnest(v_completed) c where c <> all (v_free));
-      continue;
-    end if;
-    if v_completed is not null then
-      with judged as materialized (
-        select r.*, e.id is not null as ends,
-          case when e.id is null then r.outcome else jobtree.job_verdict(e.failed_at, e.cancelled_at, r.succeeded, r.failed) end as verdict
-        from unnest(v_rows) r
-        left join lateral (
-          select j.id, j.failed_at, j.cancelled_at from jobtree.job j where j.id = r.job_id and r.job_id = any (v_completed) offset 0
-        ) e on true
-      )
-      select array_agg(row(
-        j.job_id, j.version, j.is_root, j.generation, j.item_count, j.succeeded, j.failed, j.cancelled,
-        j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
-        case when j.ends then v_now else j.completed_at end, j.verdict,
-        case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
-        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes, j.tree_failed,
-        case when j.is_root and j.open_jobs = cardinality(v_completed) then v_now else j.tree_completed_at end,
-        j.pace
-      )::jobtree.job_progress) into v_rows
-      from judged j;
-      v_changed := v_changed || v_completed || p_root_id;
-      v_ends := v_ends || v_completed;
-    end if;
-    exit when v_completed is null and v_over is not true;
-
-    with waiting as (
-      select c.id from jobtree.job c
-      where c.parent_id = any (array(
-          select r.job_id from unnest(v_rows) r where r.job_id = any (v_touched) and r.completed_at is not null
-        ))
-        and c.feed is not null and c.sealed_at is null
-    ), free as (
-      select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
-      order by c.id
-      for no key update skip locked
-    ), sealed as (
-      update jobtree.job c set sealed_at = v_now where c.id = any (array(select f.id from free f)) returning c.id
-    )
-    select
-      (select array_agg(s.id) from sealed s),
-      v_blocked || (select array_agg(w.id) from waiting w where w.id not in (select f.id from free f))
-    into v_sealed, v_blocked;
-
-    if v_awaited or v_over then
-      select s.settled, v_again || s.again into v_settled, v_again from jobtree.settle_dependents(p_root_id, v_rows, v_touched) s;
-      v_unfinished := v_unfinished or v_settled is not null;
-      v_sealed := v_sealed || v_settled;
-    end if;
-
-    exit when v_completed is null and v_sealed is null;
-    v_layers := v_layers + 1;
-    if v_layers >= c_most_layers then
-      -- Each round costs in proportion to all jobs of the rounds before it, and other trees wait for this one.
-      v_again := v_again || v_sealed;
-      exit;
-    end if;
-    -- Items that were added to them so far may have deltas before the mark.
-    v_from := 0;
-    v_changed := v_changed || v_sealed;
-    v_touched := v_sealed;
-  end loop;
-
-  if cardinality(v_ends) > 0 then
-    select jobtree.reap_time(j.retention_seconds, v_now), j.retention_seconds is null
-    into v_reap_at, v_default_retention
-    from jobtree.job j
-    where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
-  end if;
-  with replaced as (
-    delete from jobtree.job_progress p where p.ctid = any (array(
-      select o.tid from unnest(v_rows) r
-      cross join lateral (select o.ctid as tid from jobtree.job_progress o where o.job_id = r.job_id and o.version = r.version offset 0) o
-      where r.job_id = any (v_changed)
-    ))
-  )
-  insert into jobtree.job_progress
-  select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
-    case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes,
-    r.tree_failed, r.tree_completed_at, r.pace
-  from unnest(v_rows) r
-  where r.job_id = any (v_changed);
-  if v_items <> 0 or v_bytes <> 0 then
-    insert into jobtree.stored_delta (tenant, items, bytes)
-    select jobtree.tenant_of(j.type), v_items, v_bytes from jobtree.job j where j.id = p_root_id;
-  end if;
-  if cardinality(v_ends) > 0 then
-    perform jobtree.add_deliveries(array[p_root_id], v_ends);
-  end if;
-
-  if cardinality(v_blocked) > 0 then
-    -- Transactions are adding to these children: have the next fold examine their parents again.
-    v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
-  end if;
-  v_again := v_again || v_busy;
-  if cardinality(v_again) > 0 then
-    insert into jobtree.progress_delta (root_id, job_id) select distinct p_root_id, a.id from unnest(v_again) a(id);
-  end if;
-
-  if cardinality(v_changed) > 0 then
-    perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
-  end if;
-  return query select v_last, cardinality(v_again) > 0, v_unfinished;
+  select f.root_id, true, f.tree_last, f.progress, f.ends, f.fails, f.is_busy, f.leads_on from folded f
+  union all
+  select distinct s.root_id, false, 0::bigint, null::jobtree.job_progress, false, false, false, false from summed_up s where not s.is_whole;
 end
 $$;
 
@@ -3594,39 +3296,114 @@ begin
 end
 $$;
 
--- Folds several trees in one transaction: most of them all at once (fold_plain), and each of the others with fold_progress.
+-- Turns the deltas of trees into counters, completes jobs, and notifies listeners. All trees are folded at once, a layer at a time: what the end
+-- of jobs has sealed, released or cancelled is examined in the next one.
+--
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Its completion seals the
+-- children that it feeds and releases jobs that wait for it, which may complete those in turn; the tree is complete when openJobs on the
+-- root's row is 0, and its retention counts from then on. Jobs in which more items failed than they tolerate are ended here.
 --
 -- p_root_ids the trees, none twice; of more than 1,000, the others are left for a later call
--- p_from     for each tree the delta to read from
--- returns    for each tree what fold_progress returns; no row for one that another fold has
--- locks      those of fold_progress, until the last tree is folded. Locked rows are skipped, so the order does not matter
+-- p_from     for each tree the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds
+--            deltas below it that committed late
+-- returns    no row for a tree that another fold has (try again); for each other one the last delta read (0 for none); whether to try again,
+--            since a job could not be sealed, released or ended yet because a transaction is adding to it, or more layers may end; and
+--            whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
+-- locks      the roots' job_progress rows, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
+--            ones, so the order does not matter
+-- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+--            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
+--            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
+--            deltas are back, and are counted again
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+-- In case another client has locked deltas: other trees wait for these.
+set lock_timeout = '50ms'
 as $$
 #variable_conflict use_column
 declare
-  v_root_ids uuid[] := p_root_ids[:1000];
-  v_from bigint[] := p_from[:1000];
+  -- Each layer costs in proportion to the deltas of all before it, and other trees wait for this one.
+  c_most_layers constant integer := 10;
   v_folded uuid[];
-  v_lasts bigint[];
-  v_left uuid[];
+  v_roots uuid[];
+  v_from bigint[];
+  v_layer record;
+  v_next record;
+  -- The last delta read of each tree, by its root; more than one of trees of several layers.
+  v_read uuid[] := '{}';
+  v_lasts bigint[] := '{}';
+  -- The jobs that the next fold must examine again, and the trees in which work is left.
+  v_again uuid[] := '{}';
+  v_unfinished uuid[] := '{}';
 begin
-  select array_agg(f.root_id) filter (where f.last_delta is not null), array_agg(f.last_delta) filter (where f.last_delta is not null),
-    array_agg(f.root_id) filter (where f.last_delta is null)
-  into v_folded, v_lasts, v_left
-  from jobtree.fold_plain(v_root_ids, v_from) f;
-  if v_left is not null then
-    select v_folded || array_agg(f.root_id), v_lasts || array_agg(f.last_delta) into v_folded, v_lasts
-    from jobtree.fold_plain(v_left, array_fill(0::bigint, array[cardinality(v_left)])) f
-    where f.last_delta is not null;
+  perform set_config('synchronous_commit', 'off', true);
+  select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
+  from unnest(p_root_ids[:1000], p_from[:1000]) t(root_id, from_delta)
+  cross join lateral (
+    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
+  ) p;
+  v_folded := v_roots;
+  if cardinality(v_roots) is distinct from cardinality(p_root_ids[:1000]) then
+    v_folded := v_roots || array(
+      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.job_progress p where p.job_id = r)
+    );
+    delete from jobtree.progress_delta d where d.root_id = any (v_folded[coalesce(cardinality(v_roots), 0) + 1:]);
+  end if;
+
+  for n in 1..case when v_roots is null then 0 else c_most_layers end loop
+    select array_agg(f.progress) filter (where f.is_whole) as rows, array_agg(f.root_id) filter (where not f.is_whole) as left_roots,
+      array_agg(f.root_id) filter (where (f.progress).is_root) as read_roots, array_agg(f.last_delta) filter (where (f.progress).is_root) as lasts,
+      array_agg(distinct f.root_id) filter (where f.ends) as ended_roots, array_agg((f.progress).job_id) filter (where f.ends) as ended,
+      array_agg((f.progress).job_id) filter (where f.leads_on) as leading, array_agg((f.progress).job_id) filter (where f.fails) as failing,
+      array_agg((f.progress).job_id) filter (where f.is_busy) as busy
+    into v_layer
+    from jobtree.fold_layer(v_roots, v_from) f;
+    v_read := v_read || v_layer.read_roots;
+    v_lasts := v_lasts || v_layer.lasts;
+    v_again := v_again || v_layer.busy;
+    if v_layer.ended is not null then
+      perform jobtree.add_deliveries(v_layer.ended_roots, v_layer.ended);
+    end if;
+    if v_layer.rows is not null then
+      perform jobtree.tell_progress(v_layer.rows);
+    end if;
+    v_roots := v_layer.left_roots;
+    if v_layer.leading is not null or v_layer.failing is not null then
+      select array_agg(t.root_id) filter (where t.done) as root_ids, array_agg(t.job_id) filter (where t.done) as job_ids,
+        array_agg(t.job_id) filter (where not t.done) as again, array_agg(t.root_id) filter (where t.leaves_work) as unfinished
+      into v_next
+      from (
+        select f.root_id, f.job_id, f.done, f.done as leaves_work from jobtree.fail_jobs(v_layer.failing) f
+        union all
+        select s.root_id, s.job_id, s.done, false from jobtree.seal_children(v_layer.leading) s
+        union all
+        select d.root_id, d.job_id, d.done, d.done from jobtree.settle_dependents(v_layer.leading) d
+      ) t;
+      v_again := v_again || v_next.again;
+      v_unfinished := v_unfinished || v_next.unfinished;
+      insert into jobtree.progress_delta (root_id, job_id) select t.* from unnest(v_next.root_ids, v_next.job_ids) t;
+      v_roots := v_roots || v_next.root_ids;
+    end if;
+    exit when v_roots is null;
+    select array_agg(t.root_id), array_agg(0) into v_roots, v_from from (select distinct r as root_id from unnest(v_roots) r) t;
+  end loop;
+
+  if v_again <> '{}' then
+    insert into jobtree.progress_delta (root_id, job_id) select distinct j.root_id, j.id from jobtree.job j where j.id = any (v_again);
+    v_roots := v_roots || array(select j.root_id from jobtree.job j where j.id = any (v_again));
   end if;
   return query
-    select t.root_id, t.last_delta, false, false from unnest(v_folded, v_lasts) t(root_id, last_delta)
-    union all
-    select t.root_id, f.last_delta, f.retry, f.unfinished
-    from unnest(v_root_ids, v_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
-    where t.root_id not in (select u from unnest(v_folded) u);
+    select t.root_id, coalesce(min(r.last), 0), t.root_id in (select u from unnest(v_roots) u), t.root_id in (select u from unnest(v_unfinished) u)
+    from unnest(v_folded) t(root_id)
+    left join unnest(v_read, v_lasts) r(root_id, last) on r.root_id = t.root_id
+    group by t.root_id;
 end
 $$;
 
@@ -7537,7 +7314,7 @@ $$;
 -- locks      the root's job_progress row, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
 --            their ids, so that calls that cancel or delete them wait; the rows of the jobs that are unsealed, in the same order; and
 --            serialize keys
--- notifies   as fold_progress does
+-- notifies   as fold_trees does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
 returns table (job_ids uuid[], positions bigint[], ready jsonb)
@@ -7572,7 +7349,7 @@ begin
     for update of d
   ) k;
   -- From here on the counters include all failures of these items, so they can be subtracted.
-  perform jobtree.fold_progress(p_root_id, 0);
+  perform jobtree.fold_trees(array[p_root_id], array[0]);
   perform set_config('synchronous_commit', v_durability, true);
   perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
@@ -8351,6 +8128,36 @@ as $$
   limit 1
 $$;
 
+-- Seals the children that complete jobs feed: nothing comes any more.
+--
+-- p_job_ids  the complete jobs
+-- returns    the children that are sealed now (done), and the complete jobs of which children could not be locked, for a later call
+-- locks      the children's rows in the order of their ids, skipping locked ones
+create or replace function jobtree.seal_children(p_job_ids uuid[])
+returns table (root_id uuid, job_id uuid, done boolean)
+language sql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with waiting as materialized (
+    select c.id, c.parent_id, c.root_id from jobtree.job c
+    where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is null
+  ), free as materialized (
+    select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
+    order by c.id
+    for no key update skip locked
+  ), sealed as (
+    update jobtree.job c set sealed_at = clock_timestamp() where c.id = any (array(select f.id from free f)) returning c.root_id, c.id
+  )
+  select s.root_id, s.id, true from sealed s
+  union all
+  select distinct w.root_id, w.parent_id, false from waiting w where w.id not in (select f.id from free f)
+$$;
+
 -- Declares that a job gets no more items. What open transactions have added still counts, and the job is complete only after they have ended.
 -- Sealing a sealed job does nothing.
 --
@@ -8606,13 +8413,12 @@ $$;
 -- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED or PARTIAL, and cancelled
 -- as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
 --
--- p_rows     counters of jobs, as a fold is about to write them
--- p_touched  the jobs that have changed
--- returns    the jobs that were released or cancelled, null for none; and the complete jobs whose dependents could not be locked because
---            transactions are adding to them, for a later call
+-- p_job_ids  jobs that are complete
+-- returns    the jobs that are released or cancelled (done), and the complete jobs whose dependents could not be locked because transactions
+--            are adding to them, for a later call
 -- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
-returns table (settled uuid[], again uuid[])
+create or replace function jobtree.settle_dependents(p_job_ids uuid[])
+returns table (root_id uuid, job_id uuid, done boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -8621,34 +8427,28 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_ended uuid[];
+  v_ended constant uuid[] := array(select j.id from jobtree.job j where j.id = any (p_job_ids) and j.awaited);
   v_go_on uuid[];
   v_in_vain uuid[];
   v_free uuid[];
 begin
-  select array_agg(j.id) into v_ended
-  from unnest(p_rows) r
-  join jobtree.job j on j.id = r.job_id
-  where r.job_id = any (p_touched) and r.completed_at is not null and j.awaited;
-  if v_ended is null then
-    return query select null::uuid[], null::uuid[];
+  if v_ended = '{}' then
     return;
   end if;
 
   select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
   from (
     select j.id, bool_and(coalesce(o.outcome in ('SUCCEEDED', 'PARTIAL'), false)) as goes_on, bool_or(o.outcome in ('FAILED', 'CANCELLED')) as in_vain
-    from jobtree.job j
+    from (select distinct j.root_id from jobtree.job j where j.id = any (v_ended)) r
+    join jobtree.job j on j.root_id = r.root_id
     cross join lateral unnest(j.after_ids) a(id)
     cross join lateral (
-      select coalesce(
-        (select r.outcome from unnest(p_rows) r where r.job_id = a.id),
-        (select p.outcome from jobtree.job_progress p where p.job_id = a.id order by p.version desc limit 1)
-      ) as outcome
+      select (select p.outcome from jobtree.job_progress p where p.job_id = a.id order by p.version desc limit 1) as outcome
     ) o
-    where j.root_id = p_root_id and j.waits and j.after_ids && v_ended
+    where j.waits and j.after_ids && v_ended
     group by j.id
   ) w;
 
@@ -8666,13 +8466,13 @@ begin
   set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
   where j.id = any (v_free) and j.id = any (v_in_vain);
 
-  return query select v_free, (
-    select array_agg(e.id) from unnest(v_ended) e(id)
-    where exists (
-      select from jobtree.job j
-      where j.id = any (v_go_on || v_in_vain) and (j.id = any (v_free)) is not true and e.id = any (j.after_ids)
-    )
-  );
+  return query
+    select j.root_id, j.id, true from jobtree.job j where j.id = any (v_free)
+    union all
+    select distinct e.root_id, e.id, false
+    from jobtree.job w
+    join jobtree.job e on e.id = any (v_ended) and e.id = any (w.after_ids)
+    where w.id = any (v_go_on || v_in_vain) and (w.id = any (v_free)) is not true;
 end
 $$;
 
@@ -8985,7 +8785,7 @@ begin
 end
 $$;
 
--- Sends hints on the topic progress about new states of jobs: fold_progress describes the messages.
+-- Sends hints on the topic progress about new states of jobs: fold_trees describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])

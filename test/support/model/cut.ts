@@ -73,7 +73,7 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
     case 'PROMOTE':
       return ['select * from jobtree.promote_due()'];
     case 'FOLD':
-      return ['select * from jobtree.fold_progress($1)', root];
+      return ['select * from jobtree.fold_trees(array[$1::uuid], array[0])', root];
     case 'ADD':
       return [
         'select * from jobtree.add_items($1, $2)',
@@ -85,7 +85,10 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
     case 'CANCEL':
       return ['select * from jobtree.cancel_job($1)', job];
     case 'DELETE':
-      return ['select jobtree.delete_job($1), jobtree.fold_progress($1), jobtree.delete_tree($1)', root];
+      return [
+        'select jobtree.delete_job($1), jobtree.fold_trees(array[$1::uuid], array[0]), jobtree.delete_tree($1)',
+        root,
+      ];
     case 'CREATE':
       return [
         'select * from jobtree.create_job($1)',
