@@ -61,7 +61,7 @@ export const settings = {
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether to use named prepared statements, which is faster. Must be false behind PgBouncer in transaction mode if it is older than 1.21 or has max_prepared_statements = 0.',
+      'Whether to use named prepared statements. Must be false behind PgBouncer in transaction mode before 1.21, or with max_prepared_statements = 0.',
     ),
   REDIS_URL: redisUrl
     .optional()
@@ -96,7 +96,7 @@ export const settings = {
     .min(1)
     .optional()
     .describe(
-      "A PEM file with the server's certificate, followed by any intermediate certificates. The API is then https and wss on the same port, with TLS 1.2 or newer. The file is read again every five seconds. Requires JOBTREE_TLS_KEY_FILE.",
+      "A PEM file with the server's certificate, followed by any intermediate certificates. Requires JOBTREE_TLS_KEY_FILE.",
     ),
   JOBTREE_TLS_KEY_FILE: z
     .string()
@@ -127,7 +127,7 @@ export const settings = {
     .default('RS256,ES256')
     .describe('With `jwt`: the accepted signature algorithms.'),
   JOBTREE_JWT_CLOCK_SKEW_SECONDS: wholeNumber(0, 600, 30).describe(
-    "With `jwt`: how far the issuer's clock may differ, in seconds.",
+    "With `jwt`: how far the issuer's clock may differ.",
   ),
   JOBTREE_JWT_ROLES_CLAIM: z
     .string()
@@ -138,15 +138,13 @@ export const settings = {
     .string()
     .min(1)
     .default('jobtree_types')
-    .describe(
-      'With `jwt`: the claim with the types that the token may access. A token without it may access all types.',
-    ),
+    .describe('With `jwt`: the claim with the types that the token may access; without it, all.'),
   JOBTREE_JWT_TREES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_trees')
     .describe(
-      'With `jwt`: the claim with the trees that the token may access, as ids of their roots. A token without it may access all trees.',
+      'With `jwt`: the claim with the roots of the trees that the token may access; without it, all.',
     ),
   JOBTREE_JWT_TENANT_CLAIM: z
     .string()
@@ -180,34 +178,34 @@ export const settings = {
     ),
   JOBTREE_PORT: wholeNumber(0, 65535, 4000).describe('The port to listen on; 0 picks a free one.'),
   JOBTREE_POOL_SIZE: wholeNumber(2, 200, 10).describe(
-    'The maximum number of Postgres connections for operations. Reads of the API use up to half as many more, heartbeats two, and listening and health checks one each.',
+    'The maximum number of Postgres connections for operations; reads of the API use up to half as many more.',
   ),
   JOBTREE_DATABASE_TIMEOUT_MS: wholeNumber(1_000, 3_600_000, 60_000).describe(
-    'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
+    'How long Postgres may take to answer a statement. After that the connection counts as dead, and the request fails.',
   ),
   JOBTREE_START_TIMEOUT_MS: wholeNumber(0, 3_600_000, 30_000).describe(
-    'How long a starting server waits for connections if Postgres has none free (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
+    'How long a starting server waits for connections if Postgres has none free. After that it exits with status 5.',
   ),
   JOBTREE_DURABLE_CLAIMS: z
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether an answered claim survives a crash of Postgres. With false, claims do not wait for the disk: items of forgotten claims go to another worker, and results of the first worker are refused.',
+      'Whether an answered claim survives a crash of Postgres. With false, claims do not wait for the disk.',
     ),
   JOBTREE_MAX_JSON_BYTES: wholeNumber(1_000, 50_000_000, 1_000_000).describe(
-    'The largest payload or result, in bytes of its JSON text.',
+    'The largest payload or result, as JSON text.',
   ),
   JOBTREE_MAX_REQUEST_BYTES: wholeNumber(10_000, 500_000_000, 8_000_000).describe(
-    'The largest request over HTTP or WebSocket, in bytes.',
+    'The largest request over HTTP or WebSocket.',
   ),
   JOBTREE_MAX_UPLOAD_BYTES: wholeNumber(1_000, 100_000_000_000_000, 10_000_000_000).describe(
-    'The largest file that can be uploaded, in bytes.',
+    'The largest file that can be uploaded.',
   ),
   JOBTREE_MAX_FILE_TEXT_BYTES: wholeNumber(1_000, 100_000_000_000_000, 50_000_000_000).describe(
-    'The maximum size of an imported file after decompression, in bytes. An import that exceeds it ends.',
+    'The maximum size of an imported file after decompression.',
   ),
   JOBTREE_UPLOAD_LIFETIME_MS: wholeNumber(1_000, 31_536_000_000, 86_400_000).describe(
-    'How long an upload is kept after its last byte, in milliseconds. An upload that is being imported is kept until the import ends.',
+    'How long an upload is kept after its last byte, and at least until its imports end.',
   ),
   JOBTREE_UPLOAD_STORE_URL: z
     .string()
@@ -243,19 +241,19 @@ export const settings = {
     'The maximum cost of an operation: the number of values that its answer would have if every page were full, a tree had 1,000 jobs and a job 300 children.',
   ),
   JOBTREE_MAX_ANSWER_BYTES: wholeNumber(10_000, 400_000_000, 64_000_000).describe(
-    'The maximum amount of text in an answer, in bytes: payloads, results and failures as JSON, and all other text and names. A single item may have more.',
+    'The maximum amount of text in an answer: payloads, results and failures as JSON, and all other text and names. A single item may have more.',
   ),
   JOBTREE_MAX_REQUESTS: wholeNumber(10, 1_000_000, 5_000).describe(
-    'The maximum number of queries and mutations in progress; one caller or tenant can use 90 % of it over HTTP. The last quarter is reserved for requests that keep leases alive: heartbeats, reports, exchanges and releases. Further requests are refused with UNAVAILABLE.',
+    'The maximum number of queries and mutations in progress; one caller or tenant can use 90 % of it over HTTP, and a quarter is reserved for requests that keep leases alive. Further requests are refused with UNAVAILABLE.',
   ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: wholeNumber(1, 100_000, 1_000).describe(
     'The maximum number of operations in progress on a WebSocket; further ones are refused.',
   ),
   JOBTREE_MAX_MESSAGES_PER_SECOND: wholeNumber(1, 1_000_000, 5_000).describe(
-    'How many messages per second the server reads from a WebSocket. After a pause it reads as many at once.',
+    'How many messages per second the server reads from a WebSocket.',
   ),
   JOBTREE_CALLER_CONNECTIONS: wholeNumber(1, 1_000_000, 10_000).describe(
-    'The maximum number of WebSockets and event streams, together, that a caller may have open. A caller is a key or user or, without authentication, an address.',
+    'The maximum number of WebSockets and event streams, together, that a caller may have open: a key, a user or, without authentication, an address.',
   ),
   JOBTREE_CALLER_REQUESTS_PER_SECOND: limit().describe(
     'How many operations per second a caller may send to each server, over HTTP and WebSocket; further ones are refused (429). An API key may have its own limit.',
@@ -277,7 +275,7 @@ export const settings = {
   ),
   JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
   JOBTREE_TENANT_MAX_STORED_ITEMS: limit(1_000_000_000_000_000).describe(
-    'The maximum number of items, pending and finished, that a tenant may have stored. Requests that would add more are refused with STORAGE_LIMIT; deleting trees frees space. Items added within about three seconds may exceed the limit.',
+    'The maximum number of items, pending and finished, that a tenant may have stored. Requests that would add more are refused with STORAGE_LIMIT.',
   ),
   JOBTREE_TENANT_MAX_STORED_BYTES: limit(1_000_000_000_000_000).describe(
     'The same for bytes: payloads and results as JSON text, and uploads.',
@@ -286,7 +284,7 @@ export const settings = {
     "The maximum total cost of a caller's open subscriptions, counted as for JOBTREE_MAX_QUERY_COST, with at least 100 for each; one connection may use a quarter of it.",
   ),
   JOBTREE_CALLER_BYTES_UNDER_WAY: wholeNumber(100_000, 10_000_000_000, 100_000_000).describe(
-    "The maximum size of a caller's or tenant's requests and answers in progress, in bytes; further requests are refused (429). A single request is never refused.",
+    "The maximum size of a caller's or tenant's requests and answers in progress; further requests are refused (429). A single request is never refused.",
   ),
   JOBTREE_MAX_BYTES_UNDER_WAY: wholeNumber(100_000, 10_000_000_000, 200_000_000).describe(
     'The same for all callers together (503).',
@@ -295,13 +293,13 @@ export const settings = {
     'The number of proxies in front of the server that add to X-Forwarded-For. With 0 the header is ignored.',
   ),
   JOBTREE_FOLD_INTERVAL_MS: wholeNumber(5, 1_000, 20).describe(
-    'The shortest interval at which progress is counted, in milliseconds.',
+    'The shortest interval at which progress is counted.',
   ),
   JOBTREE_SWEEP_INTERVAL_MS: wholeNumber(100, 60_000, 1_000).describe(
-    'The interval at which the server looks for lost heartbeats and due items, in milliseconds.',
+    'The interval at which the server looks for lost heartbeats and due items.',
   ),
   JOBTREE_CALLBACK_TIMEOUT_MS: wholeNumber(100, 60_000, 15_000).describe(
-    'The maximum time for one attempt at a callback, in milliseconds, including looking up the name, connecting, and the answer.',
+    'The maximum time for one attempt at a callback, including looking up the name, connecting, and the answer.',
   ),
   JOBTREE_CALLBACK_NETWORKS: z
     .string()
@@ -320,19 +318,19 @@ export const settings = {
     )
     .optional()
     .describe(
-      'The key that seals the secrets of callback endpoints in the database: 32 bytes in base64. To rotate keys, list several, separated by commas: the first seals, and all open. Without it, the secrets are stored unencrypted.',
+      'The key that seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, separated by commas, the first seals, and all open. Without it, the secrets are stored unencrypted.',
     ),
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
-    'How long complete trees without a retention of their own are kept, in seconds, or `never` to keep them for ever. It also applies to trees that are already complete. Set the same value on all servers of a database.',
+    'How long complete trees without a retention of their own are kept, or `never`: for ever. It also applies to trees that are already complete. Set the same value on all servers of a database.',
   ),
   JOBTREE_AUDIT_RETENTION_SECONDS: seconds(86_400, 315_576_000, 34_560_000).describe(
-    'How long entries of the audit are kept, in seconds, or `never` to keep them for ever. At least a day; 400 days by default. Set the same value on all servers of a database.',
+    'How long entries of the audit are kept, or `never`: for ever. At least a day. Set the same value on all servers of a database.',
   ),
   JOBTREE_IDLE_SECONDS: wholeNumber(1, 315_576_000, 86_400).describe(
-    'The time after which a tree counts as idle, in seconds: one of its jobs is not sealed, and nothing is left to do.',
+    'The time after which a tree counts as idle: one of its jobs is not sealed, and nothing is left to do.',
   ),
   JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
-    'The time after which idle trees without an expiry of their own are cancelled, in seconds, or `never`.',
+    'The time after which idle trees without an expiry of their own are cancelled, or `never`.',
   ),
   JOBTREE_SLOW_FACTOR: z.coerce
     .number()
@@ -341,7 +339,7 @@ export const settings = {
     .default(3)
     .describe('An item counts as slow when a worker has held it for this many times the p99 of its type.'),
   JOBTREE_SLOW_AFTER_MS: wholeNumber(0, 86_400_000, 10_000).describe(
-    'The shortest time after which an item can count as slow, in milliseconds.',
+    'The shortest time after which an item can count as slow.',
   ),
   JOBTREE_METRICS: z
     .enum(['true', 'false'])
@@ -351,10 +349,10 @@ export const settings = {
     'How many types, and how many tenants, have their own metrics: the first that the server sees. The others are combined as `other`.',
   ),
   JOBTREE_SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000, 0).describe(
-    'How long the server keeps serving after SIGTERM while /readyz already answers 503, so that load balancers notice, in milliseconds.',
+    'How long the server keeps serving after SIGTERM while /readyz already answers 503, so that load balancers notice.',
   ),
   JOBTREE_SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000, 10_000).describe(
-    'How long requests in flight may take to finish after that, in milliseconds.',
+    'How long requests in flight may take to finish after that.',
   ),
   JOBTREE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])

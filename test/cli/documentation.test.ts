@@ -23,10 +23,8 @@ function all(command: Command, path = ''): { path: string; command: Command }[] 
   });
 }
 
-it('every command is on the page, and its help describes every option', () => {
+it('the help of every command describes every option', () => {
   for (const { path, command } of all(createProgram())) {
-    const [name] = path.split(' ');
-    expect(page).toContain(`| \`jobtree ${name}`);
     for (const { long, description } of command.options) expect(description, `${path} ${long}`).not.toBe('');
   }
 });

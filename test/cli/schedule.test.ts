@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
@@ -98,13 +98,4 @@ it('impossible requests are refused at once', async () => {
     expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
     expect(ended.stderr).toContain(message);
   }
-});
-
-it('every subcommand is documented', async () => {
-  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
-  const { stdout } = await schedule('--help');
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]
-    .map(([, name]) => name ?? '')
-    .filter((name) => name !== 'help');
-  expect(page).toContain(`| \`jobtree schedule ${commands.join('\\|')}\` |`);
 });

@@ -15,7 +15,7 @@ import { createJob, request, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { example } from '../support/documentation.ts';
+import { example, watchingExample } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
@@ -101,7 +101,7 @@ async function follow(name: Name, jobId = jobs.get(name) ?? ''): Promise<Watchin
     return { shown, ended: showAll(states()) };
   }
   if (name === 'event-source') return followInPage(jobId);
-  const { code } = await bundle({ main: example('watching.md', name) }, 'node');
+  const { code } = await bundle({ main: watchingExample(name) }, 'node');
   const { follow } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const address = name === 'graphql-ws' ? url.replace('http', 'ws') : url;
   return { shown, ended: follow(address, jobId, show, { webSocketImpl: WebSocket }) };

@@ -1,49 +1,26 @@
 /** The very code of docs/workers.md, with a server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { transform } from 'esbuild';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
-import { bundle } from '../support/bundle.ts';
-import { example } from '../support/documentation.ts';
+import { useExamples } from '../support/documented-code.ts';
 
 const server = useServer();
-const root = fileURLToPath(new URL('../..', import.meta.url));
-let folder: string;
-beforeAll(async () => {
+const { build, load } = useExamples('workers.md');
+beforeAll(() => {
   vi.stubEnv('JOBTREE_URL', server.url);
-  // Below the root, where Node finds the package by its own name.
-  folder = await mkdtemp(join(root, 'test/client/.workers-'));
 });
-afterAll(async () => {
+afterAll(() => {
   vi.unstubAllEnvs();
-  await rm(folder, { recursive: true });
 });
 
 function connect() {
   const client = createClient({ url: server.url });
   onTestFinished(() => client.close());
   return client;
-}
-
-/** An example as a file that Node can run. */
-async function build(name: string): Promise<string> {
-  const { code: main } = await transform(example('workers.md', name), { loader: 'ts' });
-  const { code } = await bundle({ main }, 'node');
-  const file = join(folder, `${name}.mjs`);
-  await writeFile(file, code);
-  return file;
-}
-
-/** The exports of an example. */
-async function load<Exports>(name: string): Promise<Exports> {
-  return (await import(pathToFileURL(await build(name)).href)) as Exports;
 }
 
 it('the program processes pictures that exist, are missing, or are too many', async () => {

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { stepsIn } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
-import { example } from '../support/documentation.ts';
+import { watchingExample } from '../support/documentation.ts';
 import { Witness } from '../support/witness.ts';
 
 export const kinds = ['tree', 'job', 'graphql-ws', 'graphql-sse', 'plain'] as const;
@@ -110,7 +110,7 @@ export class Watchers {
 }
 
 async function followExample(name: Kind, url: string, jobId: string, show: Show): Promise<unknown> {
-  const { code } = await bundle({ main: example('watching.md', name) }, 'node');
+  const { code } = await bundle({ main: watchingExample(name) }, 'node');
   const { follow } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   let shown: unknown;
   const showAll = (message: string, percent: number | null) => {

@@ -1,4 +1,4 @@
-/** docs/sql.md lists what there is, and its examples run, as do those of docs/transactions.md. */
+/** The pages on SQL and the model list what there is, and the examples of these pages run, as do those of docs/transactions.md. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { integer, pgTable } from 'drizzle-orm/pg-core';
@@ -51,11 +51,11 @@ describe('the public SQL interface', () => {
   });
 });
 
-it('the examples of the page on SQL work', async () => {
+it('the examples of the pages on SQL work', async () => {
   await db.query('create table customer (id integer primary key, email text)');
   const client = await db.connect();
   try {
-    for (const [name, text] of examples('sql.md')) {
+    for (const [name, text] of [...examples('sql.md'), ...examples('sql-views.md')]) {
       if (name === 'grant') {
         await applyRoles(db.url);
         await client.query('begin');
@@ -65,7 +65,7 @@ it('the examples of the page on SQL work', async () => {
     }
     const { rows } = await client.query(`select type, sealed_at is not null as sealed from jobtree.job`);
     expect(rows).toEqual([{ type: 'welcomeMail', sealed: true }]);
-    expect([...examples('sql.md').keys()]).toEqual(['enqueue', 'wake', 'work', 'grant', 'look', 'views']);
+    expect([...examples('sql.md').keys()]).toEqual(['enqueue', 'wake', 'work', 'grant']);
   } finally {
     await client.end();
   }

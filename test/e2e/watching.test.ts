@@ -9,7 +9,7 @@ import { createJob, request, subscribe, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { example, examples } from '../support/documentation.ts';
+import { example, examples, watchingExample } from '../support/documentation.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -48,7 +48,9 @@ it.skipIf(spawnSync('curl', ['--version']).status !== 0 && process.env.CI !== 't
 
 it('is tested for each example of the page', () => {
   expect([...examples('watching.md').keys()].sort()).toEqual(
-    ['curl', 'use-job-progress', 'list-graphql', 'live', ...programs.map(([name]) => name)].sort(),
+    ['curl', 'use-job-progress', 'list-graphql', 'live', ...programs.map(([name]) => name)]
+      .filter((name) => name !== 'graphql-sse')
+      .sort(),
   );
 });
 
@@ -67,7 +69,7 @@ it('any query is watched', async () => {
 
 describe('in Node', () => {
   const load = async (name: string): Promise<{ follow: (...args: any[]) => Promise<void> }> => {
-    const { code } = await bundle({ main: example('watching.md', name) }, 'node');
+    const { code } = await bundle({ main: watchingExample(name) }, 'node');
     return import(`data:text/javascript,${encodeURIComponent(code)}`);
   };
 
@@ -113,7 +115,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
   const show = `const show = (message, percent) => { document.body.innerText = message + ' ' + percent; };`;
   it.each(programs)('%s', async (name, call) => {
     const main = `import { follow } from './example'; ${jobId} ${show} ${call}`;
-    const { code } = await bundle({ main, example: example('watching.md', name) });
+    const { code } = await bundle({ main, example: watchingExample(name) });
     const type = `browser ${name}`;
     const { page, shows } = await open(code, await begin(type));
     await shows('Waiting for job to start… 0');

@@ -1,5 +1,5 @@
 /** Whoever uses the API needs no source: everything in the committed schema has a description. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -72,18 +72,20 @@ describe('a stored function', () => {
   });
 });
 
-it('the page on configuration has every setting, with its default and its description', () => {
-  const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+it('the pages on configuration and authentication have every setting, with its default and its description', () => {
+  const pages = ['configuration', 'authentication']
+    .map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8'))
+    .join('');
   const plain = (text: string) => text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
   const rows = new Map(
-    [...page.matchAll(/^\| `(\w+)` \| (.*) \| (.*) \|$/gm)].map(([, name, standard = '', meaning = '']) => [
+    [...pages.matchAll(/^\| `(\w+)` \| (.*) \| (.*) \|$/gm)].map(([, name, standard = '', meaning = '']) => [
       name,
       { standard: plain(standard), meaning: plain(meaning) },
     ]),
   );
   for (const { name, standard, meaning } of settingDescriptions) {
     expect(rows.get(name)?.standard, name).toBe(standard);
-    // The page may name another page behind it.
+    // A page may name another page behind it.
     expect(rows.get(name)?.meaning.slice(0, plain(meaning).length), name).toBe(plain(meaning));
   }
 });
@@ -119,6 +121,13 @@ it('every link between pages leads to a file and a heading', () => {
     }
   }
   expect(broken).toEqual([]);
+});
+
+it('no page is longer than 12 kB', () => {
+  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
+  expect(pages.filter((page) => statSync(join(root, 'docs', page)).size > 12 * 1024)).toEqual([]);
 });
 
 it('each stop in the life of an item is a function in the file that it links to', () => {

@@ -16,3 +16,9 @@ export function example(page: string, name: string): string {
   if (code === undefined) throw new Error(`docs/${page} has no example ${name}.`);
   return code;
 }
+
+/** An example of docs/watching.md. That for `graphql-sse` is the one for `graphql-ws` with another import, as the page says. */
+export const watchingExample = (name: string) =>
+  name === 'graphql-sse'
+    ? example('watching.md', 'graphql-ws').replace("'graphql-ws'", "'graphql-sse'")
+    : example('watching.md', name);

@@ -1,8 +1,8 @@
-/** What docs/sql.md lists: the functions with their arguments and the role that may call each, the views and the tables. */
+/** What docs/sql.md lists: the functions with their arguments and the role that may call each; the views of docs/sql-views.md; the tables of the model. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const page = fileURLToPath(new URL('../../docs/sql.md', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface DocumentedFunction {
   readonly name: string;
@@ -13,10 +13,10 @@ export interface DocumentedFunction {
 }
 
 /** The rows of the tables of a section, a list of cells each. */
-function rows(section: string): string[][] {
-  const text = readFileSync(page, 'utf8');
+function rows(section: string, page = 'docs/sql.md'): string[][] {
+  const text = readFileSync(`${root}/${page}`, 'utf8');
   const from = text.indexOf(`\n## ${section}\n`);
-  if (from < 0) throw new Error(`docs/sql.md has no section ${section}.`);
+  if (from < 0) throw new Error(`${page} has no section ${section}.`);
   const end = text.indexOf('\n## ', from + 1);
   return text
     .slice(from, end < 0 ? undefined : end)
@@ -34,12 +34,14 @@ export function documentedFunctions(): DocumentedFunction[] {
 
 /** The names of the views, and their columns in order. */
 export function documentedViews(): { name: string; columns: string[] }[] {
-  return rows('Views').map(([name = '', columns = '']) => ({
+  return rows('Views', 'docs/sql-views.md').map(([name = '', columns = '']) => ({
     name: name.replaceAll('`', ''),
     columns: columns.split(', ').map((column) => column.replaceAll('`', '')),
   }));
 }
 
 export function documentedTables(): string[] {
-  return rows('Tables').flatMap(([names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')));
+  return rows('Tables, and the question that each answers', 'prisma/functions/README.md').flatMap(
+    ([names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')),
+  );
 }
