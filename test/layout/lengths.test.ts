@@ -11,7 +11,6 @@ const lists = {
 const longFiles = [
   'src/cli/job-commands.ts',
   'src/client/worker/exchanges.ts',
-  'src/client/worker/worker.ts',
   'src/config.ts',
   'src/db/database.ts',
   'src/db/migrate.ts',
