@@ -1,45 +1,21 @@
 /**
  * npm run sizes
  *
- * How much there is to read: what the database holds, and what is longest. Reads the tree only. It finds functions by their indentation, which
- * the formatter sees to.
+ * How much there is to read: what the database holds, and what is longest. Reads the tree only.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import {
+  fileLimit,
+  files,
+  functionLimit,
+  functionsIn,
+  isGenerated,
+  linesOf,
+  read,
+  type Sized,
+} from './lengths.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const longFile = 300;
-const longFunction = 60;
 const shown = 10;
-
-interface Sized {
-  readonly name: string;
-  readonly size: number;
-}
-
-const read = (file: string) => readFileSync(join(root, file), 'utf8').trimEnd();
-const linesOf = (text: string) => text.split('\n').length;
-/** All below a folder whose names end so. */
-const files = (folder: string, ending: RegExp) =>
-  readdirSync(join(root, folder), { recursive: true })
-    .map((path) => `${folder}/${path}`)
-    .filter((name) => ending.test(name))
-    .toSorted()
-    .map((name) => ({ name, text: read(name) }));
-const isGenerated = ({ name }: { name: string }) => name.startsWith('src/generated/');
 const total = (all: readonly { text: string }[]) => all.reduce((sum, { text }) => sum + linesOf(text), 0);
-
-/** Functions, methods and arrow functions with a body of their own, by the file and line at which they begin. */
-function functionsIn({ name, text }: { name: string; text: string }): Sized[] {
-  const lines = text.split('\n');
-  return lines.flatMap((line, at) => {
-    const [, indent] = /^( *)(?![ }*/]|if|for|while|switch|do|try).*(?:\)|=>|\): .*) \{$/.exec(line) ?? [];
-    if (indent === undefined || / (?:class|interface) /.test(line)) return [];
-    const end = lines.findIndex((other, i) => i > at && other.startsWith(`${indent}}`));
-    return [{ name: `${name}:${at + 1}`, size: end - at + 1 }];
-  });
-}
 
 function show(title: string, all: readonly Sized[], from = 0, most = Number.POSITIVE_INFINITY): void {
   const found = all.filter(({ size }) => size > from).toSorted((a, b) => b.size - a.size);
@@ -85,11 +61,11 @@ show(
   shown,
 );
 show(
-  `Files of src with more than ${longFile} lines`,
+  `Files of src with more than ${fileLimit} lines`,
   written.map(({ name, text }) => ({ name, size: linesOf(text) })),
-  longFile,
+  fileLimit,
 );
-show(`Functions of src with more than ${longFunction} lines`, written.flatMap(functionsIn), longFunction);
+show(`Functions of src with more than ${functionLimit} lines`, written.flatMap(functionsIn), functionLimit);
 show(
   'Words of the documentation',
   [

@@ -2,10 +2,9 @@
 import type { AddItemsMutation, AddStatus, ItemInput, TraceContextInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
-import type { Http } from './http.ts';
 import { checkList, type ItemSpec, toItemInput } from './job-spec.ts';
 import { maxEntries, maxUnits } from './limits.ts';
-import { refuseUnknown } from './options.ts';
+import { refuseUnknown, type Send } from './options.ts';
 import type { CallOptions } from './types.ts';
 
 /** How to add items. */
@@ -67,7 +66,7 @@ interface Failure {
 
 /** Sends batches with up to `concurrency` at once, and the last one, with the seal, alone. Stops at the first that fails. */
 export async function addInBatches(
-  http: Http,
+  send: Send,
   jobId: string,
   batches: Items<ItemInput[]>,
   { start = 0, of, seal, all, concurrency, signal, traceContext }: Options,
@@ -77,12 +76,12 @@ export async function addInBatches(
   let failure: Failure | undefined;
   let [read, wentThrough] = [start, start];
 
-  const send = async (batch: ItemInput[], from: number, seal: boolean) => {
+  const sendOne = async (batch: ItemInput[], from: number, seal: boolean) => {
     const input = { jobId, items: batch, seal, ...(traceContext !== undefined && { traceContext }) };
     // If each item has a dedupe key, sending a lost request again adds nothing twice.
     const repeatable = batch.every((item) => item.dedupeKey != null);
     try {
-      const data = await http.request(operations.AddItems, { input, all }, { repeatable, signal });
+      const data = await send(operations.AddItems, { input, all }, { signal }, repeatable);
       collect(result, payloadOf(data.addItems), from);
       wentThrough += batch.length;
     } catch (error) {
@@ -95,7 +94,7 @@ export async function addInBatches(
     const isOrdered = isLast || batch.some(({ serializeKey }) => serializeKey != null);
     while (underWay.size >= (isOrdered ? 1 : concurrency)) await Promise.race(underWay);
     if (failure !== undefined) return;
-    const sending = send(batch, from, isLast && seal).finally(() => underWay.delete(sending));
+    const sending = sendOne(batch, from, isLast && seal).finally(() => underWay.delete(sending));
     underWay.add(sending);
   };
 

@@ -2,14 +2,14 @@
 import * as operations from '../generated/operations.ts';
 import { addInBatches, split } from './add-items.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
-import type { Http } from './http.ts';
 import { type JobSpec, toJobInput } from './job-spec.ts';
+import type { Send } from './options.ts';
 import { sendTraced } from './tracing.ts';
 import type { CallOptions } from './types.ts';
 
 /** @throws JobtreeError INVALID_INPUT, with the path to what is wrong */
 export async function createJob(
-  http: Http,
+  send: Send,
   job: JobSpec,
   { signal }: CallOptions,
 ): Promise<{ id: string; created: boolean }> {
@@ -29,7 +29,7 @@ export async function createJob(
   return sendTraced({ type: job.type, count }, async (traceContext) => {
     const repeatable = job.dedupeKey !== undefined;
     const variables = { input: traceContext === undefined ? input : { ...input, traceContext } };
-    const { createJob } = await http.request(operations.CreateJob, variables, { repeatable, signal });
+    const { createJob } = await send(operations.CreateJob, variables, { signal }, repeatable);
     const { created, job: root } = payloadOf(createJob);
     if (!isSplit) return { id: root.id, created };
     try {
@@ -44,17 +44,12 @@ export async function createJob(
     async function addRest(): Promise<void> {
       const start = first?.length ?? 0;
       const options = { start, of: count, seal: false, all: false, concurrency: 1, signal, traceContext };
-      const { entries } = await addInBatches(http, root.id, rest, options);
+      const { entries } = await addInBatches(send, root.id, rest, options);
       const invalid = entries.find(({ status }) => status === 'INVALID');
       if (invalid !== undefined)
         throw new JobtreeError('INVALID_INPUT', invalid.error ?? '', { field: `items[${invalid.index}]` });
       if (job.sealed !== true) return;
-      const { sealJob } = await http.request(
-        operations.SealJob,
-        { input: { jobId: root.id } },
-        { repeatable: true, signal },
-      );
-      payloadOf(sealJob);
+      payloadOf((await send(operations.SealJob, { input: { jobId: root.id } }, { signal }, true)).sealJob);
     }
   });
 }

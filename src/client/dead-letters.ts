@@ -1,17 +1,31 @@
 /** Part of the client: items that failed for good, and operations, such as their replays. */
+import type {
+  DeadLetterDigestQuery,
+  DeadLetterGroupQuery,
+  DeadLetterGroupsQuery,
+  ReplayDeadLettersMutationVariables,
+} from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { found } from './found.ts';
 import { callOptions } from './options.ts';
-import type {
-  CallOptions,
-  DeadLetterDigestEntry,
-  DeadLetterFilter,
-  DeadLetterGroup,
-  DeadLetterGroupWithItems,
-  Operation,
-} from './types.ts';
+import type { CallOptions, Operation } from './types.ts';
 import { WorkCalls } from './work.ts';
+
+/** Selects dead letters that match everything that is set; at least one thing must be set. Lists have 1 to 1,000 entries. */
+export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
+
+/** Items that failed for good in the same way. Times are text in ISO 8601. */
+export type DeadLetterGroup = NonNullable<DeadLetterGroupsQuery['deadLetterGroups']>[number];
+
+/** A group with its items, the latest failures first. */
+export type DeadLetterGroupWithItems = Extract<
+  NonNullable<DeadLetterGroupQuery['node']>,
+  { pattern: string }
+>;
+
+/** How many items of a group failed for good since a time. */
+export type DeadLetterDigestEntry = NonNullable<DeadLetterDigestQuery['deadLetterDigest']>[number];
 
 const groupItemOptions = { ...callOptions, first: true };
 const groupOptions = { ...groupItemOptions, types: true };

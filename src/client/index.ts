@@ -24,8 +24,14 @@ export type {
 } from '../generated/operations.ts';
 export type { AddedItem, AddItemsResult, AddOptions, Items } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
-export { Client, type ClientOptions, createClient } from './client.ts';
+export { type AuditEntry, Client, createClient } from './client.ts';
 export type { Token } from './credentials.ts';
+export type {
+  DeadLetterDigestEntry,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterGroupWithItems,
+} from './dead-letters.ts';
 export {
   type DefinedSchemas,
   type DefinedType,
@@ -43,7 +49,11 @@ export {
   RetryAfterError,
   SnoozeError,
 } from './errors.ts';
+export type { ItemSearch, PendingItemFilter, SearchOptions } from './items.ts';
 export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { FinishedJob, JobWithChildren, Tree, TreeRetention } from './jobs.ts';
+export type { ClientOptions } from './options.ts';
+export type { Result } from './page.ts';
 export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
@@ -51,40 +61,24 @@ export type { InputOf, StandardSchema } from './standard-schema.ts';
 export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts';
 export type {
   Assignment,
-  AssignmentAnswer,
-  AuditEntry,
   CallOptions,
-  ConnectedWorker,
-  DeadLetterDigestEntry,
-  DeadLetterFilter,
-  DeadLetterGroup,
-  DeadLetterGroupWithItems,
-  FinishedJob,
-  HeldItem,
   Item,
   ItemChanges,
-  ItemSearch,
   Job,
   JobProgress,
   JobTreeProgress,
-  JobWithChildren,
   Operation,
   Page,
   PageOptions,
-  PendingItemFilter,
   Report,
   ReportAnswer,
-  Result,
-  SearchOptions,
-  SerializeKey,
   Standstill,
-  Tree,
-  TreeRetention,
   WatchOptions,
 } from './types.ts';
 export type { Upload, UploadOptions, UploadSource } from './upload.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
+export type { AssignmentAnswer, ConnectedWorker, HeldItem, SerializeKey } from './work.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';
 export type {
   BatchHandler,

@@ -1,25 +1,14 @@
 /** The types of what the client's calls take and return. */
 import type {
-  AuditEntriesQuery,
-  CancelItemsMutationVariables,
-  DeadLetterDigestQuery,
-  DeadLetterGroupQuery,
-  DeadLetterGroupsQuery,
   FailureInput,
-  HeldItemsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobOutcome,
-  JobQuery,
   NewItemInput,
   OperationFieldsFragment,
   ProgressFieldsFragment,
-  ReplayDeadLettersMutationVariables,
   ReportStatus,
-  SerializeKeysQuery,
   StandstillFieldsFragment,
-  TreeFieldsFragment,
-  WorkersQuery,
 } from '../generated/operations.ts';
 import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
@@ -75,38 +64,9 @@ export type Report = { readonly assignmentId: string } & (
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
-/** The root of a tree, with the progress of the tree. */
-export type Tree = Job & { readonly treeProgress?: TreeFieldsFragment | null };
-/**
- * A job, the ids of its child jobs and of the jobs that it waits for, the callbacks of its tree, how far the import of its file
- * is, if it has one, and how far the deletion of its tree is, if it is being deleted.
- */
-export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
 
-/** What items are sought by: `path` with `equals`, `text`, or all three. */
-export interface SearchOptions extends CallOptions {
-  /** Where in the payload `equals` is: keys or list positions, separated by dots, such as `customer.id`. */
-  readonly path?: string | undefined;
-  /** The value there: a string as it is, anything else as its JSON text, such as `4711`. */
-  readonly equals?: string | undefined;
-  /** Part of the JSON text of the payload, ignoring case. */
-  readonly text?: string | undefined;
-  /** Where to begin: `nextFrom` of the call before. Default: the first item. */
-  readonly from?: string | undefined;
-  /** The maximum number: 1 to 100. Default: 50. */
-  readonly first?: number | undefined;
-}
-
-/** What one call of a search has found. */
-export interface ItemSearch {
-  readonly nodes: readonly Item[];
-  /** How many items it has looked at. */
-  readonly searched: number;
-  /** Where to go on; null if there are no more items. */
-  readonly nextFrom?: string | null;
-}
 /** One reason why a job, an item or a type is not running. Times are text in ISO 8601. */
 export type Standstill = StandstillFieldsFragment;
 /** The progress of a job, in absolute counts. Of two states, the one with the greater `revision` (compared as text) is newer. */
@@ -141,22 +101,6 @@ export interface JobTreeProgress {
   readonly jobs: readonly JobProgress[];
 }
 
-/** A complete tree. */
-export interface FinishedJob {
-  /** The root's id. */
-  readonly id: string;
-  /** Whether it was created; false if a job with its dedupe key existed. */
-  readonly created: boolean;
-  /** The outcome of the tree: the worst outcome of its jobs. */
-  readonly outcome: JobOutcome;
-  readonly progress: JobTreeProgress;
-}
-
-/** Selects dead letters that match everything that is set; at least one thing must be set. Lists have 1 to 1,000 entries. */
-export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
-/** Selects pending items that match everything that is set; at least one thing must be set. Lists have 1 to 1,000 entries. */
-export type PendingItemFilter = NonNullable<CancelItemsMutationVariables['input']['filter']>;
-
 /** Changes to a waiting item. What is left out stays as it is. */
 export interface ItemChanges<Payload = unknown> {
   /** When it is due, as text in ISO 8601 with its offset; null for now. */
@@ -166,39 +110,8 @@ export interface ItemChanges<Payload = unknown> {
   /** Any JSON, up to 1 MB of text (a setting of the server). */
   readonly payload?: Payload | undefined;
 }
-/** How long a tree is kept. What is left out stays as it is. */
-export interface TreeRetention {
-  /** How long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. */
-  readonly retentionSeconds?: number | null | undefined;
-  /** After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
-  readonly idleExpirySeconds?: number | null | undefined;
-}
-/** Items that failed for good in the same way. Times are text in ISO 8601. */
-export type DeadLetterGroup = NonNullable<DeadLetterGroupsQuery['deadLetterGroups']>[number];
-/** A group with its items, the latest failures first. */
-export type DeadLetterGroupWithItems = Extract<
-  NonNullable<DeadLetterGroupQuery['node']>,
-  { pattern: string }
->;
-/** How many items of a group failed for good since a time. */
-export type DeadLetterDigestEntry = NonNullable<DeadLetterDigestQuery['deadLetterDigest']>[number];
-/** A restricted action that somebody took or tried. Times are text in ISO 8601. */
-export type AuditEntry = NonNullable<AuditEntriesQuery['auditEntries']>['edges'][number]['node'];
-/** A serialize key in use: the item that holds it, and how many items wait behind that one. */
-export type SerializeKey = NonNullable<SerializeKeysQuery['serializeKeys']>[number];
-/** An item that a worker holds. */
-export type HeldItem = NonNullable<HeldItemsQuery['heldItems']>[number];
-/** A worker that is connected to a server, or that holds items. */
-export type ConnectedWorker = NonNullable<WorkersQuery['workers']>[number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
-
-/** The result of one item of a final stage. */
-export interface Result<Payload, R> {
-  readonly itemId: string;
-  readonly payload: Payload;
-  readonly result: R;
-}
 
 /** What a claim gives a worker for one item. */
 export interface Assignment {
@@ -222,14 +135,6 @@ export interface Assignment {
   readonly heartbeatIntervalMs: number;
   /** The trace that the item belongs to, as a W3C trace context: null if there is none, absent without tracing. */
   readonly traceContext?: { readonly traceparent: string; readonly tracestate: string | null } | null;
-}
-
-/** The answer to the heartbeat or release of one assignment. */
-export interface AssignmentAnswer<Status> {
-  readonly assignmentId: string;
-  readonly status: Status;
-  /** What is wrong with an invalid id; null otherwise. */
-  readonly error: string | null;
 }
 
 /** The answer to one report. */

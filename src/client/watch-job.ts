@@ -1,7 +1,8 @@
 /** Follows one job without a client: for pages, and wherever nothing else of jobtree is needed. */
-import type { ClientOptions } from './client.ts';
+
 import { Credentials } from './credentials.ts';
 import { endpoint } from './endpoint.ts';
+import type { ClientOptions } from './options.ts';
 import { Socket } from './socket.ts';
 import type { CallOptions, JobProgress } from './types.ts';
 import * as watches from './watches.ts';

@@ -1,21 +1,51 @@
-/** Part of the client: the calls of workers that you write yourself. */
-import type { HeartbeatStatus, ReleaseStatus } from '../generated/operations.ts';
+/** Part of the client: the calls of workers that you write yourself, and who works on what. */
+import type {
+  HeartbeatStatus,
+  HeldItemsQuery,
+  HeldItemsQueryVariables,
+  ReleaseStatus,
+  SerializeKeysQuery,
+  WorkersQuery,
+  WorkersQueryVariables,
+} from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { newClaimId } from './claim-id.ts';
-import type { Document } from './document.ts';
-import { payloadOf } from './errors.ts';
+import { answerOf, payloadOf } from './errors.ts';
+import { callOptions, refuseUnknown, type Send } from './options.ts';
 import { reportInBatches } from './report-outcomes.ts';
-import type { Assignment, AssignmentAnswer, CallOptions, Report, ReportAnswer } from './types.ts';
+import type { Assignment, CallOptions, Report, ReportAnswer } from './types.ts';
+
+/** The answer to the heartbeat or release of one assignment. */
+export interface AssignmentAnswer<Status> {
+  readonly assignmentId: string;
+  readonly status: Status;
+  /** What is wrong with an invalid id; null otherwise. */
+  readonly error: string | null;
+}
+
+/** A serialize key in use: the item that holds it, and how many items wait behind that one. */
+export type SerializeKey = NonNullable<SerializeKeysQuery['serializeKeys']>[number];
+/** An item that a worker holds. */
+export type HeldItem = NonNullable<HeldItemsQuery['heldItems']>[number];
+
+/** A worker that is connected to a server, or that holds items. */
+export type ConnectedWorker = NonNullable<WorkersQuery['workers']>[number];
+
+const serializeKeyOptions = { ...callOptions, first: true, keys: true };
+const heldItemsOptions = {
+  types: true,
+  workers: true,
+  slowOnly: true,
+  first: true,
+} satisfies Record<keyof HeldItemsQueryVariables, true>;
+const workersOptions = { types: true, first: true, after: true } satisfies Record<
+  keyof WorkersQueryVariables,
+  true
+>;
 
 /** What `Client` has of them. */
 export abstract class WorkCalls {
-  protected abstract send<R, V>(
-    document: Document<R, V>,
-    variables: V,
-    options: CallOptions,
-    repeatable: boolean,
-    known?: object,
-  ): Promise<R>;
+  protected abstract readonly send: Send;
 
   /**
    * Claims ready items, fewer than asked for if their payloads exceed 32 MB in total. A claim whose answer is lost is sent again
@@ -83,6 +113,39 @@ export abstract class WorkCalls {
     const data = await this.#exchange({ withReleases: true, releases }, options, true);
     const { entries } = payloadOf(data.releaseAssignments);
     return toAssignmentAnswers(assignmentIds, entries);
+  }
+
+  /**
+   * The items that workers hold, those held longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, only items
+   * held far longer than is usual for their type.
+   */
+  async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
+    refuseUnknown(filter, heldItemsOptions);
+    return answerOf((await this.send(operations.HeldItems, filter, { signal }, true)).heldItems);
+  }
+
+  /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
+  async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
+    refuseUnknown(filter, workersOptions);
+    return answerOf((await this.send(operations.Workers, filter, { signal }, true)).workers);
+  }
+
+  /**
+   * The serialize keys with the most items waiting behind their head, longest line first; or those of `keys` that are in use.
+   *
+   * @param options `first`: how many, 1 to 1,000; default: 50
+   */
+  async serializeKeys(
+    options: CallOptions & {
+      readonly first?: number | undefined;
+      readonly keys?: readonly string[] | undefined;
+    } = {},
+  ): Promise<SerializeKey[]> {
+    const variables = { first: options.first, keys: options.keys && [...options.keys] };
+    return answerOf(
+      (await this.send(operations.SerializeKeys, variables, options, true, serializeKeyOptions))
+        .serializeKeys,
+    );
   }
 
   #exchange(

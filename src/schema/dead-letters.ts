@@ -19,10 +19,11 @@ import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { countOf, inScopeOnly, itemFilterFields, toItemFilter } from './item-filter.ts';
-import { itemOrNull, JobItem, loadItems } from './job-item.ts';
+import { itemOrNull, JobItem } from './job-item.ts';
 import { createGroupLoader, createLoader } from './loader.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
+import { loadItems } from './read-items.ts';
 import { seesWhole, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 

@@ -6,7 +6,8 @@ import { type ItemKey, itemIdOf } from '../domain/values/ids.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { Job } from './job.ts';
-import { JobItem, loadItems } from './job-item.ts';
+import { JobItem } from './job-item.ts';
+import { loadItems } from './read-items.ts';
 
 interface Found {
   readonly nodes: readonly Item[];

@@ -1,29 +1,15 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { Turns } from '../db/turns.ts';
-import { readGroupIds } from '../domain/items/dead-letters.ts';
-import { type ItemNote, readNotes } from '../domain/items/item-notes.ts';
+import type { ItemNote } from '../domain/items/item-notes.ts';
 import { type ChildrenRequest, readChildKeys } from '../domain/items/item-pages.ts';
-import {
-  type FailureKey,
-  type Item,
-  type ItemFailure as ItemFailureRow,
-  readFailures,
-  readFailuresAt,
-  readItems,
-  readPayloads,
-  readResults,
-  readStacks,
-} from '../domain/items/read-items.ts';
+import { type Item, readItems } from '../domain/items/read-items.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/values/ids.ts';
-import { maxBatch } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
-import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
-import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
+import { createGroupLoader, loaderOptions } from './loader.ts';
 import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { groupIds, loadItems, logs, notes, payloads, results } from './read-items.ts';
 import { sees, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
@@ -47,66 +33,6 @@ export const ItemStatus = builder.enumType('ItemStatus', {
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
     CANCELLED: { description: 'It was cancelled before it was finished.' },
   } as const,
-});
-
-const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure').implement({
-  description: 'One failed attempt.',
-  fields: (t) => ({
-    attempt: t.exposeInt('attempt', { seenBy: 'ITEMS', description: 'Which attempt failed, from 1.' }),
-    code: t.exposeString('code', {
-      seenBy: 'ITEMS',
-      description:
-        'The kind of failure, as the worker named it; `HEARTBEAT_LOST` if the worker sent no heartbeats, `EXPIRED` if no worker started the item within the lifetime of its type.',
-    }),
-    message: t.exposeString('message', { description: 'What went wrong, in words.' }),
-    worker: t.exposeString('worker', {
-      nullable: true,
-      description: 'The worker that held the item; null if none did.',
-    }),
-    at: t.expose('at', { seenBy: 'ITEMS', type: 'DateTime', description: 'When it was reported.' }),
-    stack: t.string({
-      nullable: true,
-      description:
-        "Where in the worker's code it came from: a stack trace, up to 4,096 characters. Null if the worker sent none.",
-      resolve: (failure, _, context) => stacks(context).load(failure),
-    }),
-  }),
-});
-
-// For items that were read without these parts. They may be large, so each is read only on request.
-const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
-  (await takesPart(keys, 'payload', context))
-    ? readPayloads(context.engine.database, keys)
-    : keys.map(() => null),
-);
-const results = createLoader(async (keys: readonly ItemKey[], context) =>
-  (await takesPart(keys, 'result', context))
-    ? readResults(context.engine.database, keys)
-    : keys.map(() => null),
-);
-const failures = createLoader(async (keys: readonly ItemKey[], context) =>
-  (await takesPart(keys, 'failures', context))
-    ? readFailures(context.engine.database, keys)
-    : keys.map(() => []),
-);
-const lastFailures = createLoader(async (keys: readonly FailureKey[], context) =>
-  (await takesPart(keys, 'lastFailure', context))
-    ? (await readFailuresAt(context.engine.database, keys)).map((failure) => failure ?? null)
-    : keys.map(() => null),
-);
-const groupIds = createLoader((keys: readonly ItemKey[], { engine }) => readGroupIds(engine.database, keys));
-
-const stacks = createLoader(async (keys: readonly FailureKey[], context) => {
-  const items = new Map(keys.map((key) => [itemIdOf(key), key]));
-  return (await takesPart([...items.values()], 'stacks', context))
-    ? readStacks(context.engine.database, keys)
-    : keys.map(() => null);
-});
-
-const notes = createLoader((keys: readonly ItemKey[], { engine }) => readNotes(engine.database, keys));
-const logs = createLoader(async (keys: readonly ItemKey[], context) => {
-  if (!(await takesPart(keys, 'log', context))) return keys.map(() => []);
-  return (await readNotes(context.engine.database, keys)).map(({ log }) => log);
 });
 
 const LogLine = builder.objectRef<ItemNote['log'][number]>('ItemLogLine').implement({
@@ -170,29 +96,6 @@ builder.objectType(JobItem, {
       resolve: (item, _, context) => {
         if (item.status !== 'SUCCEEDED') return null;
         return item.result === undefined ? results(context).load(item) : item.result;
-      },
-    }),
-    failures: t.field({
-      seenBy: 'ITEMS',
-      type: [ItemFailure],
-      description:
-        'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
-      resolve: async (item, _, context) => {
-        const { jobId, position, failureCount } = item;
-        const all = failureCount === 0 ? [] : await failures(context).load(item);
-        return all.map((failure) => ({ jobId, position, ...failure }));
-      },
-    }),
-    lastFailure: t.field({
-      type: ItemFailure,
-      nullable: true,
-      description:
-        'The last failed attempt of an item that is FAILED or RETRYING: why it is. Null for any other.',
-      resolve: async ({ jobId, position, failureCount, status }, _, context) => {
-        if (failureCount === 0 || (status !== 'FAILED' && status !== 'RETRYING')) return null;
-        const key = { jobId, position, attempt: failureCount };
-        const failure = await lastFailures(context).load(key);
-        return failure && { ...key, ...failure };
       },
     }),
     deadLetterGroupId: t.id({
@@ -325,91 +228,6 @@ const childKeys = createGroupLoader(
   ({ range }: ChildrenRequest & { types: readonly string[] | null }) => range.backwards,
   (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
 );
-
-/** The fields that can be shown without reading an item's details. */
-const withoutDetails = new Set([
-  '__typename',
-  'id',
-  'job',
-  'status',
-  'payload',
-  'result',
-  'childItems',
-  'cursor',
-  'pageInfo',
-]);
-
-/**
- * The bytes of all pages that are being read, in all operations of the process. A page takes several times its size until it is
- * an answer, so many at a time would take too much memory.
- */
-const pageBytes = new ByteBudget(16_000_000);
-
-/** How many bytes one query reads; for a moment it takes three times as much. */
-const batchBytes = 8_000_000;
-
-function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[][] {
-  const batches: ItemKey[][] = [];
-  let batch: ItemKey[] = [];
-  let bytes = 0;
-  for (const [i, key] of keys.entries()) {
-    const size = sizes[i] ?? 0;
-    if (batch.length === 0 || batch.length === maxBatch || bytes + size > batchBytes) {
-      batch = [];
-      batches.push(batch);
-      bytes = 0;
-    }
-    batch.push(key);
-    bytes += size;
-  }
-  return batches;
-}
-
-/** Leaves connections for other reads, however many pages are requested. */
-const pageTurns = new Turns(2);
-
-/** Pages of items for the same fields of an operation are measured together, and then read together. */
-const pages = createGroupLoader(
-  ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
-  async (requests, services) => {
-    const { info } = requests[0];
-    const keys = requests.flatMap(({ keys }) => keys);
-    const fields = selectedFields(info, ['nodes', 'edges', 'node']);
-    const parts = {
-      details: [...fields].some((field) => !withoutDetails.has(field)),
-      status: fields.has('status'),
-      payload: fields.has('payload'),
-      result: fields.has('result'),
-    };
-    const items = await pageTurns.run(services.engine, async () => {
-      const sizes = await checkAnswerSize(keys, services, info);
-      const bytes = sizes.reduce((sum, size) => sum + size, 0);
-      return pageBytes.run(bytes, async () => {
-        const read: (Item | undefined)[] = [];
-        for (const batch of toBatches(keys, sizes)) {
-          read.push(...(await readItems(services.engine.database, batch, parts)));
-        }
-        return read;
-      });
-    });
-    let start = 0;
-    return requests.map(({ keys }) => {
-      const end = start + keys.length;
-      const page = items.slice(start, end).flatMap((item) => item ?? []);
-      start = end;
-      return page;
-    });
-  },
-);
-
-/** The items of these keys, in their order. Items that were deleted meanwhile are left out. */
-export async function loadItems(
-  keys: readonly ItemKey[],
-  context: Services,
-  info: GraphQLResolveInfo,
-): Promise<Item[]> {
-  return keys.length === 0 ? [] : pages(context).load({ keys, info });
-}
 
 /** Null if it was deleted meanwhile. */
 export async function itemOrNull(key: ItemKey, context: Services): Promise<Item | null> {

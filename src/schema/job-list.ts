@@ -24,11 +24,12 @@ import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
-import { Job, stillThere } from './job.ts';
+import { Job } from './job.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { createGroupLoader } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { JobOutcome, JobStatus } from './progress.ts';
+import { stillThere } from './read-jobs.ts';
 import { shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 

@@ -1,225 +1,14 @@
-import { createContextCache } from '@pothos/core';
-import type { GraphQLResolveInfo } from 'graphql';
-import { type Callback, readCallbacks } from '../domain/callbacks/deliveries.ts';
-import {
-  type ItemsRequest,
-  type ResultsRequest,
-  readItemKeys,
-  readResultKeys,
-  statusesOf,
-} from '../domain/items/item-pages.ts';
-import { readDeletions, type TreeDeletion } from '../domain/jobs/delete-job.ts';
-import {
-  itemProgress,
-  type JobProgress as JobProgressState,
-  readProgress,
-  readTreeCounts,
-  readTreeOutcomes,
-  toRevision,
-} from '../domain/jobs/progress.ts';
-import { readRetentions, type TreeRetention } from '../domain/jobs/retention.ts';
-import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/values/ids.ts';
-import {
-  type CancelReason as CancelReasonName,
-  type ItemStatus as ItemStatusName,
-  pendingStatuses,
-} from '../domain/values/item-state.ts';
-import { maxCallbacks } from '../domain/values/limits.ts';
+import type { CancelReason as CancelReasonName } from '../domain/values/item-state.ts';
 import { NotFoundError } from '../errors.ts';
-import type { Prisma } from '../generated/prisma/client.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { CallbackDelivery } from './callbacks.ts';
 import { Feed, loadFeed } from './feed.ts';
 import { FileImport, fileImports } from './file-import.ts';
-import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
-import { ItemStatus, JobItem, loadItems } from './job-item.ts';
-import { createGroupLoader, createLoader, groupBy } from './loader.ts';
-import { type ListOrder, pageSize, readPage } from './pages.ts';
-import { CancelReason, JobOutcome, JobProgress, TreeProgress, type TreeState } from './progress.ts';
-import { inScope, sees, seesTree, seesWhole } from './scope.ts';
-import { selectedFields } from './selection.ts';
-import type { Services } from './services.ts';
-
-/** The jobs that mutations of this request have changed: their progress is shown only once it includes the change. */
-export const changedJobs = createContextCache((_: Services) => new Set<string>());
-
-const progresses = createLoader(async (jobIds: readonly string[], { engine }) => {
-  const found = await readProgress(engine.database, jobIds);
-  const byId = new Map(found.map((progress) => [progress.jobId, progress]));
-  return jobIds.map(
-    (id): JobProgressState | Error => byId.get(id) ?? new NotFoundError(`There is no job ${id}.`),
-  );
-});
-
-/** Progress that was read together with the jobs of a list. */
-const progressOfListed = new WeakMap<object, JobProgressState>();
-
-function progressOf(job: ReadJob, context: Services): JobProgressState | Promise<JobProgressState> {
-  return progressOfListed.get(job) ?? progresses(context).load(job.id);
-}
-
-/** A job as Prisma reads it, with the related jobs that an operation shows. */
-interface ReadJob {
-  readonly id: string;
-  readonly root?: ReadJob | null;
-  readonly parent?: ReadJob | null;
-  readonly children?: readonly ReadJob[];
-}
-
-function withRelatives(job: ReadJob): ReadJob[] {
-  const { root, parent, children = [] } = job;
-  return [job, ...[root ?? [], parent ?? [], children].flat().flatMap(withRelatives)];
-}
-
-/** Fields that always exist for a job, but need a second read. */
-const readLater = ['progress', 'items', 'root', 'parent', 'children'];
-
-/**
- * The jobs of a list that still exist, with their progress if it is shown. Without this, a tree deleted after the first read
- * would turn the whole list into an error. A tree is deleted as a whole, so related jobs exist, too. `through`: the fields
- * between that of `info` and the jobs.
- */
-export async function stillThere<Read extends ReadJob>(
-  jobs: Read[],
-  context: Services,
-  info: GraphQLResolveInfo,
-  through: readonly string[] = [],
-): Promise<Read[]> {
-  const shown = selectedFields(info, through);
-  if (!readLater.some((field) => shown.has(field))) return jobs;
-  const read = groupBy(jobs.flatMap(withRelatives), ({ id }) => id);
-  const found = await progresses(context).loadMany([...read.keys()]);
-  for (const progress of found) {
-    if (progress instanceof NotFoundError) continue;
-    if (progress instanceof Error) throw progress;
-    for (const job of read.get(progress.jobId) ?? []) progressOfListed.set(job, progress);
-  }
-  return jobs.filter((job) => progressOfListed.has(job));
-}
-
-const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine }) => {
-  const found = await readTreeOutcomes(engine.database, rootIds);
-  return rootIds.map((id) => found.get(id) ?? null);
-});
-
-const treeCounts = createLoader(async (rootIds: readonly string[], { engine }) => {
-  const found = await readTreeCounts(engine.database, rootIds);
-  return rootIds.map((root): TreeState | null => {
-    const tree = found.get(root);
-    // Deleted meanwhile.
-    if (tree === undefined) return null;
-    const { outcome, ...counts } = tree;
-    return { root, outcome, counts, revision: toRevision(counts.generations, counts.steps) };
-  });
-});
-
-/** Jobs that others name, those of the caller's scope, read together for the same fields of an operation. */
-const namedJobs = createGroupLoader(
-  ({ info }: { ids: readonly string[]; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) =>
-    info.fieldNodes,
-  async (requests, { engine, caller }) => {
-    const jobs = await engine.database.prisma.job.findMany({
-      ...requests[0].query,
-      where: { id: { in: requests.flatMap(({ ids }) => ids) }, ...inScope(caller) },
-    });
-    const byId = new Map(jobs.map((job) => [job.id, job]));
-    return requests.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
-  },
-);
-
-const deletions = createLoader(async (rootIds: readonly string[], { engine }) => {
-  const found = await readDeletions(engine.database, rootIds);
-  const byRoot = new Map(found.map((deletion) => [deletion.rootId, deletion]));
-  return rootIds.map((id) => byRoot.get(id) ?? null);
-});
-
-/** Those that still exist and are in the caller's scope. */
-export const loadJobs = async (
-  ids: readonly string[],
-  query: object,
-  context: Services,
-  info: GraphQLResolveInfo,
-) => (ids.length === 0 ? [] : stillThere(await namedJobs(context).load({ ids, query, info }), context, info));
-
-/** The retention of a job's tree; an error if the tree was deleted after the job was read. */
-const retentions = createLoader(async (rootIds: readonly string[], { engine }) => {
-  const found = await readRetentions(engine.database, engine.retention, rootIds);
-  const byRoot = new Map(found.map((retention) => [retention.rootId, retention]));
-  return rootIds.map(
-    (id): TreeRetention | Error => byRoot.get(id) ?? new NotFoundError(`There is no job ${id}.`),
-  );
-});
-
-const callbacks = createLoader(async (rootIds: readonly string[], { engine }) => {
-  const found = await readCallbacks(engine.database, rootIds);
-  return rootIds.map((id) => found.get(id) ?? []);
-});
-
-const itemKeys = createGroupLoader(
-  ({ statuses, range }: ItemsRequest & { statuses: readonly ItemStatusName[] }) =>
-    `${statuses}/${range.backwards}`,
-  (pages, { engine }) => readItemKeys(engine.database, pages[0].statuses, pages[0].range.backwards, pages),
-);
-
-const resultKeys = createGroupLoader(
-  ({ range }: ResultsRequest) => range.backwards,
-  (pages, { engine }) => readResultKeys(engine.database, pages[0].range.backwards, pages),
-);
-
-/** The jobs of whole trees, read together for the same fields of an operation. */
-const trees = createGroupLoader(
-  ({ info }: { rootId: string; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) => info.fieldNodes,
-  async (requests, { engine, caller }) => {
-    const jobs = await engine.database.prisma.job.findMany({
-      ...requests[0].query,
-      where: { rootId: { in: requests.map(({ rootId }) => rootId) }, ...inScope(caller) },
-      orderBy: [{ depth: 'asc' }, { id: 'asc' }],
-    });
-    const byRoot = groupBy(jobs, ({ rootId }) => rootId);
-    return requests.map(({ rootId }) => byRoot.get(rootId) ?? []);
-  },
-);
-
-const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
-  description: 'The progress of the deletion of a tree.',
-  fields: (t) => ({
-    requestedAt: t.expose('requestedAt', {
-      type: 'DateTime',
-      description: 'When it was requested, or started because the retention of the tree was over.',
-    }),
-    reaped: t.exposeBoolean('reaped', {
-      description: 'Whether it is deleted because its retention is over. That is slower than deleteJob.',
-    }),
-    itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
-    deletedItems: t.expose('deletedItems', {
-      type: 'Count',
-      description: 'How many items of the tree are deleted so far.',
-    }),
-  }),
-});
-
-const JobCallback = builder.objectRef<Callback>('JobCallback').implement({
-  description: 'A callback of a tree.',
-  fields: (t) => ({
-    endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
-    on: t.expose('on', { type: CallbackTrigger, description: 'When it is called.' }),
-  }),
-});
-
-const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccurrence').implement({
-  description: 'The occurrence of a schedule that created a tree.',
-  fields: (t) => ({
-    schedule: t.exposeString('schedule', {
-      description: 'The name of the schedule, which may have been changed or deleted since.',
-    }),
-    at: t.expose('at', {
-      type: 'DateTime',
-      description:
-        'When the schedule was due, however late the tree was created. With runSchedule, when that was called.',
-    }),
-  }),
-});
+import { SerializeOnFailure } from './inputs.ts';
+import { CancelReason, JobProgress } from './progress.ts';
+import { changedJobs, loadJobs, progresses, progressOf, stillThere, trees } from './read-jobs.ts';
+import { inScope, sees } from './scope.ts';
 
 export const Job = builder.prismaNode('Job', {
   // `node` and `nodes` return null for one that does not exist.
@@ -325,16 +114,6 @@ export const Job = builder.prismaNode('Job', {
     waitsForJobs: t.exposeBoolean('waits', {
       description: 'Whether it still waits for other jobs, so that no worker gets its items.',
     }),
-    treeOutcome: t.field({
-      seenBy: 'PROGRESS',
-      type: JobOutcome,
-      nullable: true,
-      description:
-        'The outcome of its tree, which is the worst outcome of its jobs; null until all of them are complete. Fields about the whole tree are null for callers whose scope does not include all of it.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) =>
-        (await seesWhole(context, rootId)) ? treeOutcomes(context).load(rootId) : null,
-    }),
     finalStage: t.exposeBoolean('finalStage', {
       description: 'Whether its results are part of the results of the tree.',
     }),
@@ -374,38 +153,6 @@ export const Job = builder.prismaNode('Job', {
       description: 'Why it was cancelled; null if it was not.',
       resolve: ({ cancelReason }) => cancelReason as CancelReasonName | null,
     }),
-    retentionSeconds: t.int({
-      nullable: true,
-      description:
-        'How long its tree is kept once it is complete, in seconds; null for ever. Set on the tree, or else by the server.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).retentionSeconds,
-    }),
-    reapAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When its tree is reaped, that is, deleted because its retention is over. A large tree then takes a while, which `deletion` shows. Null while the tree is not complete, and if it is kept for ever.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) =>
-        (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).reapAt : null,
-    }),
-    idleExpirySeconds: t.int({
-      nullable: true,
-      description:
-        'The time after which its tree is cancelled if it is idle, in seconds; null for never. Set on the tree, or else by the server.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).idleExpirySeconds,
-    }),
-    idleSince: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'Since when its tree has been idle: a job of it is not sealed, and the tree has no work left. Shown after a day (a setting of the server), or when it expires if that is earlier; null before that, and while the tree has work.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) =>
-        (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).idleSince : null,
-    }),
     progress: t.field({
       seenBy: 'PROGRESS',
       type: JobProgress,
@@ -417,117 +164,12 @@ export const Job = builder.prismaNode('Job', {
         return progresses(context).load(job.id);
       },
     }),
-    treeProgress: t.field({
-      seenBy: 'PROGRESS',
-      type: TreeProgress,
-      nullable: true,
-      // Adds up the jobs of the tree, of which there are rarely as many as possible.
-      complexity: 300,
-      description:
-        'The progress of its whole tree, with one percentage. In the answer of a mutation, it includes what the mutation did. To follow changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not include the whole tree, and of a tree that was deleted meanwhile.',
-      select: { rootId: true },
-      resolve: async ({ id, rootId }, _, context) => {
-        if (!(await seesWhole(context, rootId))) return null;
-        if (changedJobs(context).has(id)) await context.folds.settled(rootId);
-        return treeCounts(context).load(rootId);
-      },
-    }),
-    occurrence: t.field({
-      type: JobOccurrence,
-      nullable: true,
-      description:
-        'For the root of a tree that a schedule created: the schedule and the planned time; null for any other job.',
-      select: { scheduleName: true, occurrenceAt: true },
-      resolve: ({ scheduleName, occurrenceAt }) =>
-        scheduleName === null || occurrenceAt === null ? null : { schedule: scheduleName, at: occurrenceAt },
-    }),
-    callbacks: t.field({
-      type: [JobCallback],
-      complexity: { multiplier: maxCallbacks },
-      description: 'The endpoints that are called when its tree, or each job of it, is complete: up to 10.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) =>
-        (await seesWhole(context, rootId)) ? callbacks(context).load(rootId) : [],
-    }),
     import: t.field({
       type: FileImport,
       nullable: true,
       description: 'The import of its file; null for a job that was created without one.',
       resolve: ({ id }, _, context) => fileImports(context).load(id),
     }),
-    deletion: t.field({
-      type: JobDeletion,
-      nullable: true,
-      description: 'The progress of the deletion of its tree; null unless the tree is being deleted.',
-      select: { rootId: true },
-      resolve: async ({ rootId }, _, context) =>
-        (await seesWhole(context, rootId)) ? deletions(context).load(rootId) : null,
-    }),
-    items: t.connection(
-      {
-        seenBy: 'ITEMS',
-        type: JobItem,
-        complexity: (args) => ({ multiplier: pageSize(args) }),
-        description:
-          'Its items in the order in which they were added. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
-        args: {
-          statuses: t.arg({
-            type: [ItemStatus],
-            description:
-              'Only items with these statuses; an empty list is refused with INVALID_INPUT. Default: all.',
-          }),
-        },
-        resolve: async (job, args, context, info) => {
-          const statuses = statusesOf(args.statuses ?? null);
-          const page = await readPage(
-            byPosition,
-            args,
-            context,
-            (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
-            (keys) => loadItems(keys, context, info),
-          );
-          return { ...page, job, statuses };
-        },
-      },
-      {
-        name: 'JobItemConnection',
-        description: 'A page of items.',
-        fields: (t) => ({
-          totalCount: t.field({
-            seenBy: 'ITEMS',
-            type: 'Count',
-            nullable: true,
-            description:
-              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. Pending items are counted together: null if `statuses` has some of their statuses but not all; `pendingItemCount` counts them separately.',
-            resolve: async ({ job, statuses }, _, context) =>
-              countOf(await progressOf(job, context), statuses),
-          }),
-        }),
-      },
-      { name: 'JobItemEdge', description: 'An item in a page.' },
-    ),
-    results: t.connection(
-      {
-        seenBy: 'RESULTS',
-        type: JobItem,
-        complexity: (args) => ({ multiplier: pageSize(args) }),
-        description:
-          'The successes of the final stages of its tree, by job and then in the order in which the items were added. If a page would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
-        resolve: async ({ rootId }, args, context, info) => {
-          if (!(await seesTree(context, rootId)))
-            throw new NotFoundError('Your scope does not have all of the tree.');
-          return readPage(
-            byJobAndPosition,
-            args,
-            context,
-            (range) => resultKeys(context).load({ rootId, range }),
-            (keys) => loadItems(keys, context, info),
-          );
-        },
-      },
-      { name: 'JobResultsConnection', description: 'A page of the results of a tree.' },
-      { name: 'JobResultsEdge', description: 'An item in a page.' },
-    ),
   }),
 });
 
@@ -556,28 +198,3 @@ builder.objectField(CallbackDelivery, 'root', (t) =>
         : null,
   }),
 );
-
-/** How many items have these statuses; null if the counters do not tell some of the pending ones apart. */
-function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]): number | null {
-  const pending = pendingStatuses.filter((status) => statuses.includes(status)).length;
-  if (pending > 0 && pending < pendingStatuses.length) return null;
-  const of = (status: ItemStatusName, count: number) => (statuses.includes(status) ? count : 0);
-  return (
-    (pending > 0 ? progress.itemCount - itemProgress(progress) : 0) +
-    of('SUCCEEDED', progress.succeeded) +
-    of('FAILED', progress.failed) +
-    of('CANCELLED', progress.cancelled)
-  );
-}
-
-const byPosition: ListOrder<ItemKey, number> = {
-  name: 'items',
-  keyOf: ({ position }) => String(position),
-  parse: parsePosition,
-};
-
-const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
-  name: 'results',
-  keyOf: itemIdOf,
-  parse: parseItemId,
-};

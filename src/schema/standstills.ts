@@ -14,11 +14,11 @@ import {
   type Standstill as StandstillState,
 } from '../domain/work/standstills.ts';
 import { builder } from './builder.ts';
-import { loadJobs } from './job.ts';
 import { itemOrNull, JobItem } from './job-item.ts';
 import { createLoader, groupBy } from './loader.ts';
 import { CancelReason } from './progress.ts';
 import { Queue } from './queue.ts';
+import { loadJobs } from './read-jobs.ts';
 import { seesWhole } from './scope.ts';
 import type { Services } from './services.ts';
 import { standstillMessage } from './standstill-message.ts';

@@ -6,7 +6,8 @@ import { get } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { type App, type AppOptions, createApp } from '../../src/server/create-app.ts';
+import type { AppOptions } from '../../src/server/app-options.ts';
+import { type App, createApp } from '../../src/server/create-app.ts';
 import { freePort } from './ports.ts';
 
 /** Starts the service in this process, on a free port. */

@@ -10,6 +10,9 @@ import type { WorkerEvents } from './events.ts';
 const EventEmitter = (globalThis.process?.getBuiltinModule?.('node:events').EventEmitter ??
   class {}) as typeof NodeEmitter;
 
+/** Emits an event. Returns whether there are listeners. */
+export type Tell = <Name extends keyof WorkerEvents>(name: Name, ...args: WorkerEvents[Name]) => boolean;
+
 export class Emitter extends EventEmitter<WorkerEvents> {
   /** Returns whether there are listeners. */
   protected tell<Name extends keyof WorkerEvents>(name: Name, ...args: WorkerEvents[Name]): boolean {

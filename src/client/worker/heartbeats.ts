@@ -4,7 +4,10 @@
  * server may take it back (after three intervals).
  */
 import type { HeartbeatStatus, ItemNoteInput } from '../../generated/operations.ts';
+import * as operations from '../../generated/operations.ts';
+import { payloadOf } from '../errors.ts';
 import { maxEntries } from '../limits.ts';
+import type { Socket } from '../socket.ts';
 import { freshlyNoted, type HeldAssignment, keepNotes, takeNotes } from './held-assignments.ts';
 
 export type EndedStatus = Exclude<HeartbeatStatus, 'HELD' | 'INVALID'>;
@@ -14,13 +17,9 @@ const answerShare = 0.8;
 
 export interface HeartbeatParts {
   readonly held: ReadonlySet<HeldAssignment>;
-  /** Sends one heartbeat for up to 1,000 assignments, some of which may not have been started. */
-  readonly send: (
-    assignmentIds: string[],
-    waitingIds: string[],
-    notes: ItemNoteInput[],
-    timeoutMs: number,
-  ) => Promise<HeartbeatStatus[]>;
+  readonly socket: Socket;
+  /** The server has answered. */
+  readonly onReached: () => void;
   readonly onEnded: (held: HeldAssignment, status: EndedStatus) => void;
   readonly onSilence: (held: HeldAssignment) => void;
   readonly onError: (error: unknown) => void;
@@ -77,7 +76,7 @@ export class Heartbeats {
     try {
       const ids = all.map((held) => held.assignment.id);
       const waiting = all.flatMap((held) => (held.state === 'waiting' ? held.assignment.id : []));
-      const statuses = await this.#parts.send(ids, waiting, takeNotes(noted), periodMs * answerShare);
+      const statuses = await this.#ask(ids, waiting, takeNotes(noted), periodMs * answerShare);
       for (const [i, held] of all.entries()) this.#settle(held, statuses[i], sentAt);
       return true;
     } catch (error) {
@@ -86,6 +85,17 @@ export class Heartbeats {
       for (const held of all) this.#miss(held, periodMs);
       return false;
     }
+  }
+
+  /** Asks for up to 1,000 assignments, some of which may not have been started. */
+  async #ask(assignmentIds: string[], waitingIds: string[], notes: ItemNoteInput[], timeoutMs: number) {
+    const { socket, onReached } = this.#parts;
+    const input = { assignmentIds, waitingIds };
+    const data = await (notes.length === 0
+      ? socket.request(operations.Heartbeat, { input }, timeoutMs)
+      : socket.request(operations.HeartbeatWithNotes, { input, notes: { notes } }, timeoutMs));
+    onReached();
+    return payloadOf(data.heartbeat).entries.map(({ status }) => status);
   }
 
   #settle(held: HeldAssignment, status: HeartbeatStatus | undefined, sentAt: number): void {

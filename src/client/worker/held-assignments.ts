@@ -11,7 +11,7 @@
  * Every assignment that is not gone is in the set and gets heartbeats. Its slot stays taken until the handler has settled, even
  * if the outcome is no longer wanted, so the number of running handlers never exceeds the type's concurrency.
  */
-import type { ItemNoteInput } from '../../generated/operations.ts';
+import type { FailureInput, ItemNoteInput } from '../../generated/operations.ts';
 import { type AbortCode, AssignmentEndedError } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
 import type { Assignment } from '../types.ts';
@@ -109,6 +109,10 @@ export class HeldAssignment implements BatchItem {
   }
   get type(): string {
     return this.assignment.type;
+  }
+
+  get failure(): FailureInput | undefined {
+    return this.outcome?.report.outcome.failure ?? undefined;
   }
 
   get logger(): Logger {

@@ -3,7 +3,10 @@
  * finds something where handlers take longer than a second.
  */
 import type { ItemNoteInput } from '../../generated/operations.ts';
+import * as operations from '../../generated/operations.ts';
+import { payloadOf } from '../errors.ts';
 import { maxEntries } from '../limits.ts';
+import type { Socket } from '../socket.ts';
 import { freshlyNoted, type HeldAssignment, keepNotes, takeNotes } from './held-assignments.ts';
 
 const everyMs = 1_000;
@@ -11,7 +14,9 @@ const timeoutMs = 10_000;
 
 export interface NoteParts {
   readonly held: ReadonlySet<HeldAssignment>;
-  readonly send: (notes: ItemNoteInput[], timeoutMs: number) => Promise<void>;
+  readonly socket: Socket;
+  /** The server has answered. */
+  readonly onReached: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -48,7 +53,7 @@ export class NoteSender {
     try {
       for (let i = 0; i < all.length; i += maxEntries) {
         this.#underWay = freshlyNoted(all.slice(i, i + maxEntries).filter(isToBeSent));
-        if (this.#underWay.length > 0) await this.#parts.send(takeNotes(this.#underWay), timeoutMs);
+        if (this.#underWay.length > 0) await this.#request(takeNotes(this.#underWay));
       }
     } catch (error) {
       keepNotes(this.#underWay);
@@ -59,6 +64,13 @@ export class NoteSender {
     this.#underWay = [];
     this.#timer = undefined;
     if (!failed && [...this.#parts.held].some(isToBeSent)) this.wake();
+  }
+
+  async #request(notes: ItemNoteInput[]): Promise<void> {
+    const { socket, onReached } = this.#parts;
+    const data = await socket.request(operations.NoteItems, { input: { notes } }, timeoutMs);
+    onReached();
+    payloadOf(data.noteItems);
   }
 }
 

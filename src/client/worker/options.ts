@@ -1,8 +1,9 @@
 /** A worker's options, checked and completed with defaults. */
-import { type Client, type ClientOptions, createClient } from '../client.ts';
+import { type Client, createClient } from '../client.ts';
 import { typesOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
-import { refuseUnknown } from '../options.ts';
+
+import { type ClientOptions, refuseUnknown } from '../options.ts';
 import type { BatchItem, HandlerContext, Logger } from './handler.ts';
 import type { HeldAssignment, Slots } from './held-assignments.ts';
 import { loggerOf } from './log.ts';

@@ -1,6 +1,7 @@
 import { NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { changedJobs, Job } from '../job.ts';
+import { Job } from '../job.ts';
+import { changedJobs } from '../read-jobs.ts';
 
 type Types = typeof builder.$inferSchemaTypes;
 
