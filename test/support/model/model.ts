@@ -284,12 +284,12 @@ export class Model {
     const children = item.job.children.filter(({ feed }) => feed !== undefined);
     const takers = (type: string) => children.filter((child) => child.type === type).length;
     if (report.newItems?.some(({ type }) => takers(type) !== 1)) return { status: 'INVALID', fed };
-    for (const child of children) {
+    for (const child of children.filter(({ cancelled }) => !cancelled)) {
       const items = fedItems(child, item.payload, report.result);
       if (items === undefined) return { status: 'INVALID', fed: new Map() };
       for (const { type, payload, serializeKey: key = null } of report.newItems ?? [])
         if (type === child.type) items.push({ payload, key });
-      if (items.length > 0 && !child.cancelled) fed.set(child, items);
+      if (items.length > 0) fed.set(child, items);
     }
     this.#end(assignment, 'REPORTED', report);
     item.state = 'SUCCEEDED';
