@@ -17,6 +17,7 @@ import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -700,10 +701,7 @@ describe('deletion', () => {
   it('leaves no row that names a job of the tree, except for deliveries of callbacks', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const endpoint = newType('endpoint');
-    await t.db.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
-      endpoint,
-      `whsec_${'a'.repeat(32)}`,
-    ]);
+    await addEndpoint(t.db, endpoint);
     const jobs = await t.create({
       type: parent,
       maxFailuresPerItem: 0,

@@ -135,16 +135,6 @@ begin
 end
 $$;
 
--- Appends an attempt to the history of a delivery, which keeps the last twenty.
---
--- returns    a JSON array
-create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
-returns jsonb
-language sql immutable
-as $$
-  select case when jsonb_array_length(p_history) >= 20 then p_history - 0 else p_history end || jsonb_build_array(jsonb_strip_nulls(p_attempt::jsonb))
-$$;
-
 -- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
 -- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
@@ -1129,25 +1119,6 @@ begin
 end
 $$;
 
--- Rejects a callback secret that is not one by Standard Webhooks (whsec_ and 24 to 64 bytes in base64), unless a server has sealed it
--- (enc:). The error does not quote it.
---
--- errors     JT002
-create or replace function jobtree.check_secret(p_secret text)
-returns void
-language plpgsql immutable
-as $$
-begin
-  if p_secret ~ '^enc:[0-9a-f]{8}:[A-Za-z0-9+/]{80,200}=*$' then
-    return;
-  end if;
-  if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
-    or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
-    raise exception 'secret must be whsec_ followed by 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
-  end if;
-end
-$$;
-
 -- Rejects JSON with a character that Postgres can't store: \u0000, or half a surrogate pair. The type json accepts these, so that only a
 -- later reader of the value would fail; the type jsonb rejects them, as this function does.
 --
@@ -1730,21 +1701,6 @@ as $$
     limit p_groups
   ) g
   order by t.n, g.count desc, g.fingerprint
-$$;
-
--- Deletes an endpoint. lease_deliveries fails its pending deliveries, and later ones of trees that still call it.
---
--- errors     JT001 no such endpoint
-create or replace function jobtree.delete_endpoint(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  delete from jobtree.callback_endpoint e where e.name = p_name;
-  if not found then
-    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
 $$;
 
 -- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
@@ -4543,7 +4499,7 @@ end
 $$;
 
 -- Gives a server due deliveries to send; no other server gets them before the lease is over. If the server dies between this commit and
--- note_delivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
+-- noteDelivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
 -- delivery. Due deliveries to deleted or gone endpoints fail.
 --
 -- p_lease_ms  longer than an attempt can take, in milliseconds
@@ -4553,7 +4509,7 @@ $$;
 -- returns     what to send where and with which secrets, shared fairly among endpoints; sent_at is the time to sign
 -- locks       the deliveries, skipping locked ones
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
-returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
+returns table (id uuid, message_id text, endpoint text, url text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -4580,7 +4536,7 @@ begin
     select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
     from pending p
     left join lateral (
-      select jobtree.url_host(e.url) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
+      select lower(substring(e.url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)')) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
     ) e on true
     cross join lateral (
       select d.ctid as tid, d.due_at, row_number() over (order by d.due_at) as nth from jobtree.callback_delivery d
@@ -4603,7 +4559,7 @@ begin
     set attempts = d.attempts + s.is_called::integer,
       due_at = case when s.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
       failed_at = case when not s.is_called then v_now end,
-      history = case when s.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+      history = case when jsonb_array_length(d.history) < 20 or s.is_called then d.history else d.history - 0 end || case when s.is_called then '[]' else jsonb_build_array(jsonb_build_object(
         'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
       )) end
     from locked l
@@ -4612,7 +4568,7 @@ begin
     where d.ctid = l.tid
     returning d.*
   )
-  select l.id, l.message_id, l.endpoint, e.url, jobtree.url_host(e.url),
+  select l.id, l.message_id, l.endpoint, e.url,
     array_remove(array[e.secret, case when e.previous_secret_until > v_now then e.previous_secret end], null), l.body, l.attempts, v_now
   from leased l
   join jobtree.callback_endpoint e on e.name = l.endpoint
@@ -5692,54 +5648,6 @@ begin
 end
 $$;
 
--- Records the outcome of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with
--- up to a fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts the delivery has failed.
---
--- p_attempt  the attempt, as lease_deliveries returned it; once its lease is over and another attempt has begun, only success is recorded
--- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error the message is delivered; after the status code
---            410 the endpoint is no longer called
--- locks      the delivery's row, and after 410 the endpoint's
-create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_waits constant interval[] := '{5s,1min,5min,30min,1h,2h,4h,8h,8h}';
-  v_delivery jobtree.callback_delivery;
-  v_wait interval;
-  v_asked timestamptz;
-begin
-  select * into v_delivery from jobtree.callback_delivery d where d.id = p_id for update;
-  if v_delivery.due_at is null or v_delivery.attempts <> p_attempt and p_answer ->> 'error' is not null then
-    return;
-  end if;
-  v_delivery.history := jobtree.add_attempt(v_delivery.history, json_build_object(
-    'at', p_answer -> 'at', 'tookMs', p_answer -> 'tookMs', 'statusCode', p_answer -> 'statusCode', 'error', left(p_answer ->> 'error', 500)
-  ));
-  v_delivery.due_at := null;
-  if p_answer ->> 'error' is null then
-    v_delivery.delivered_at := v_now;
-  elsif (p_answer ->> 'statusCode')::integer = 410 then
-    v_delivery.failed_at := v_now;
-    update jobtree.callback_endpoint e set gone_at = v_now where e.name = v_delivery.endpoint and e.gone_at is null;
-  else
-    v_wait := v_waits[greatest(1, p_attempt - v_delivery.attempts_before)] * (1 + 0.2 * random());
-    v_asked := coalesce(v_now + (p_answer ->> 'retryAfterMs')::float8 * interval '1 millisecond', (p_answer ->> 'retryAt')::timestamptz);
-    v_delivery.due_at := greatest(v_now + v_wait, case when v_asked is not null then least(v_asked, v_now + interval '1 day') end);
-    if v_wait is null then
-      v_delivery.due_at := null;
-      v_delivery.failed_at := v_now;
-    end if;
-  end if;
-  update jobtree.callback_delivery d
-  set due_at = v_delivery.due_at, delivered_at = v_delivery.delivered_at, failed_at = v_delivery.failed_at, history = v_delivery.history
-  where d.id = p_id;
-end
-$$;
-
 -- Adds the next items of a file import and records its progress in one transaction, so that no crash loses a line or adds one twice. Lines
 -- that can't be read, or that make no valid payload of the job's type, become items that have failed for good.
 --
@@ -6747,39 +6655,6 @@ as $$
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
-$$;
-
--- Creates a callback endpoint, or changes the URL of an existing one. An endpoint that had answered 410 is called again.
---
--- p_secret   signs the messages: whsec_ and 24 to 64 bytes in base64. An existing endpoint keeps its secret
--- returns    whether it is new
--- errors     JT002, with the field in the error's column
-create or replace function jobtree.put_endpoint(p_name text, p_url text, p_secret text)
-returns boolean
-language plpgsql volatile
-as $$
-begin
-  if jobtree.is_name(p_name, 200) is not true then
-    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
-  end if;
-  if length(p_url) <= 2000 and p_url ~ '^https?://[^\s/?#@]+([/?#]\S*)?$' is not true then
-    raise exception 'url must be an http or https URL of at most 2000 characters, without a user and a password.'
-      using errcode = 'JT002', column = 'url';
-  end if;
-  perform jobtree.check_secret(p_secret);
-  loop
-    insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
-    on conflict (name) do nothing;
-    if found then
-      return true;
-    end if;
-    update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
-    -- The row is missing if another call has just deleted it.
-    if found then
-      return false;
-    end if;
-  end loop;
-end
 $$;
 
 -- Creates a schedule, or changes an existing one of that name. Its next occurrence stays unless its times change, so that a deploy may
@@ -8048,51 +7923,6 @@ begin
 end
 $$;
 
--- Makes a delivery due at once, whatever its state; if it fails, the waits begin anew. An endpoint that had answered 410 is called again.
---
--- p_tenant   only a delivery to an endpoint of this tenant; null for any
--- locks      the delivery's row, then the endpoint's
--- errors     JT001 no such delivery
-create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_endpoint text;
-begin
-  update jobtree.callback_delivery d
-  set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
-  where d.id = p_id and (p_tenant is null or starts_with(d.endpoint, p_tenant || '//'))
-  returning d.endpoint into v_endpoint;
-  if not found then
-    raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
-  end if;
-  update jobtree.callback_endpoint e set gone_at = null where e.name = v_endpoint and e.gone_at is not null;
-end
-$$;
-
--- Replaces the secret of an endpoint. The previous one also signs for p_keep_previous_ms; older ones no longer do.
---
--- errors     JT001 no such endpoint; JT002 an invalid secret
-create or replace function jobtree.rotate_secret(p_name text, p_secret text, p_keep_previous_ms bigint default 86400000)
-returns void
-language plpgsql volatile
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  perform jobtree.check_secret(p_secret);
-  update jobtree.callback_endpoint e
-  set secret = p_secret, previous_secret = e.secret, previous_secret_until = v_now + p_keep_previous_ms * interval '1 millisecond'
-  where e.name = p_name;
-  if not found then
-    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- Does the next batch of an operation: call it until it is finished. Each call continues where the last one stopped. Rows that stay locked
 -- for longer than a moment are skipped, and tried again at the end.
 --
@@ -9287,14 +9117,6 @@ begin
   );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end
-$$;
-
--- The host of a URL, without its port: deliveries are counted by it.
-create or replace function jobtree.url_host(p_url text)
-returns text
-language sql immutable
-as $$
-  select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
 $$;
 
 -- What is wrong with a value that a caller sent.
