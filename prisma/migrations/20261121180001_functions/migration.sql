@@ -1780,22 +1780,6 @@ begin
 end
 $$;
 
--- Deletes a schedule. The trees that it created remain.
---
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.delete_schedule(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  delete from jobtree.schedule s where s.name = p_name;
-  if not found then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and up to twice as many
 -- leases and failures, and finally the tree itself. Each call continues where the last one stopped.
 --
@@ -5949,25 +5933,6 @@ begin
 end
 $$;
 
--- Pauses a schedule: it creates nothing until it is resumed, and has no next occurrence. Queued occurrences stay queued. Pausing a paused
--- schedule does nothing.
---
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.pause_schedule(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  update jobtree.schedule s
-  set paused_at = coalesce(s.paused_at, clock_timestamp()), next_at = null
-  where s.name = p_name;
-  if not found then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- How many items of jobs have each status of pending ones, and how many have ended in the last minute. The cost does not depend on how many
 -- items are finished.
 --
@@ -6655,86 +6620,6 @@ as $$
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
-$$;
-
--- Creates a schedule, or changes an existing one of that name. Its next occurrence stays unless its times change, so that a deploy may
--- repeat the same definition; whether it is paused stays unless the input says so.
---
--- p_schedule {name, cron | everyMs, timeZone?, startAt?, missed?, overlap?, paused?, template, nextAt}: template is what create_job takes,
---            nextAt the next occurrence by these times, which servers compute
--- returns    whether it is new, and whether anything has changed
--- locks      the schedule's row, exclusively
--- errors     JT002, also for a template that create_job rejects
-create or replace function jobtree.put_schedule(p_schedule json)
-returns table (created boolean, changed boolean)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_problem record;
-  v_new jobtree.schedule;
-  v_old jobtree.schedule;
-begin
-  select * into v_problem from jobtree.schedule_problem(p_schedule::jsonb);
-  if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The schedule'), v_problem.message
-      using errcode = 'JT002', column = v_problem.field;
-  end if;
-  perform jobtree.try_template(p_schedule -> 'template');
-
-  select s.name, s.cron, case when s.cron is not null then coalesce(s."timeZone", 'UTC') end, s."everyMs", s."startAt",
-    coalesce(s.missed, 'RUN_ONCE'), coalesce(s.overlap, 'ALLOW'), p_schedule -> 'template', v_now, v_now,
-    case when s.paused then v_now end, case when not coalesce(s.paused, false) then s."nextAt" end
-  into v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at,
-    v_new.missed, v_new.overlap, v_new.template, v_new.created_at, v_new.changed_at,
-    v_new.paused_at, v_new.next_at
-  from json_to_record(p_schedule) as s(
-    name text, cron text, "timeZone" text, "everyMs" bigint, "startAt" timestamptz(3), missed text, overlap text, paused boolean,
-    "nextAt" timestamptz(3)
-  );
-  insert into jobtree.schedule (
-    name, cron, time_zone, every_ms, start_at, missed, overlap, template, created_at, changed_at, paused_at, next_at
-  )
-  values (
-    v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template, v_now, v_now,
-    v_new.paused_at, v_new.next_at
-  )
-  on conflict (name) do nothing;
-  if found then
-    return query select true, true;
-    return;
-  end if;
-
-  select * into v_old from jobtree.schedule s where s.name = v_new.name for update;
-  if not found then
-    raise exception 'The schedule % was deleted meanwhile.', v_new.name using errcode = '40001';
-  end if;
-  if p_schedule ->> 'paused' is null or (v_old.paused_at is null) = (v_new.paused_at is null) then
-    v_new.paused_at := v_old.paused_at;
-  end if;
-  v_new.next_at := case
-    when v_new.paused_at is not null then null
-    when v_old.paused_at is null
-      and (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at)
-        is not distinct from (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at) then v_old.next_at
-    else (p_schedule ->> 'nextAt')::timestamptz(3)
-  end;
-  if (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at, v_old.missed, v_old.overlap, v_old.template::text, v_old.paused_at)
-    is not distinct from
-    (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template::text, v_new.paused_at)
-  then
-    return query select false, false;
-    return;
-  end if;
-  update jobtree.schedule s
-  set cron = v_new.cron, time_zone = v_new.time_zone, every_ms = v_new.every_ms, start_at = v_new.start_at, missed = v_new.missed,
-    overlap = v_new.overlap, template = v_new.template, changed_at = v_now, paused_at = v_new.paused_at, next_at = v_new.next_at,
-    failed_at = null, error = null
-  where s.name = v_new.name;
-  return query select false, true;
-end
 $$;
 
 -- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
@@ -8133,54 +8018,6 @@ begin
 end
 $$;
 
--- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
--- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
---
--- p_schedule  as put_schedule takes it
--- returns     the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
-create or replace function jobtree.schedule_problem(p_schedule jsonb)
-returns table (field text, message text)
-language sql stable
-as $$
-  select p.field, p.message
-  from (select jsonb_strip_nulls(case jsonb_typeof(p_schedule) when 'object' then p_schedule - 'template' else '{}' end) as spec) s
-  cross join lateral (
-    select '' as field, 'must be an object' as message where jsonb_typeof(p_schedule) is distinct from 'object'
-    union all
-    select k.key, 'is not known' from jsonb_object_keys(s.spec) k(key)
-    where k.key not in ('name', 'cron', 'timeZone', 'everyMs', 'startAt', 'missed', 'overlap', 'paused', 'nextAt')
-    union all
-    select k.key, case when s.spec ? k.key then format('must be a text of 1 to %s characters', k.longest) else 'is missing' end
-    from (values ('name', 200), ('cron', 200), ('timeZone', 100)) k(key, longest)
-    where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_name(s.spec ->> k.key, k.longest)
-      else k.key = 'name' end
-    union all
-    select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
-    union all
-    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
-    union all
-    select 'everyMs', 'must be a whole number from 1000 to 31622400000'
-    where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'
-    union all
-    select k.key, 'must be an instant from 1970 to the end of the year 9999' from (values ('startAt'), ('nextAt')) k(key)
-    where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_instant(s.spec ->> k.key)
-      else k.key = 'nextAt' end
-    union all
-    select 'missed', 'must be SKIP, RUN_ONCE or RUN_ALL' where s.spec -> 'missed' not in ('"SKIP"', '"RUN_ONCE"', '"RUN_ALL"')
-    union all
-    select 'overlap', 'must be ALLOW, SKIP or QUEUE' where s.spec -> 'overlap' not in ('"ALLOW"', '"SKIP"', '"QUEUE"')
-    union all
-    select 'paused', 'must be true or false' where jsonb_typeof(s.spec -> 'paused') <> 'boolean'
-    union all
-    select 'template', 'must be a job' where jsonb_typeof(p_schedule -> 'template') is distinct from 'object'
-    union all
-    select 'template', 'has more than 1000000 bytes of JSON' where octet_length((p_schedule -> 'template')::text) > 1000000
-  ) p
-  limit 1
-$$;
-
 -- Declares that a job gets no more items. What open transactions have added still counts, and the job is complete only after they have ended.
 -- Sealing a sealed job does nothing.
 --
@@ -8748,73 +8585,6 @@ begin
 end
 $$;
 
--- Puts all given schedules, or none on an error, and optionally deletes others.
---
--- p_schedules  a list of what put_schedule takes, no name twice
--- p_prefix     also deletes every other schedule whose name begins with this (all others for an empty text); null deletes none
--- returns      the names of the new, the changed and the deleted schedules
--- locks        the rows of the schedules, exclusively, in the order of their names
--- errors       those of put_schedule
-create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
-returns table (created text[], changed text[], deleted text[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_schedule record;
-  v_put record;
-  v_message text;
-  v_field text;
-begin
-  if json_typeof(p_schedules) is distinct from 'array' then
-    raise exception 'schedules must be a list.' using errcode = 'JT002', column = 'schedules';
-  end if;
-  select format('schedules[%s].name', max(e.n) - 1) into v_field
-  from json_array_elements(p_schedules) with ordinality e(value, n)
-  group by e.value ->> 'name'
-  having count(*) > 1
-  limit 1;
-  if v_field is not null then
-    raise exception '% is given twice.', v_field using errcode = 'JT002', column = v_field;
-  end if;
-
-  created := '{}';
-  changed := '{}';
-  if p_prefix is not null then
-    with doomed as materialized (
-      select s.name from jobtree.schedule s
-      where starts_with(s.name, p_prefix)
-        and not exists (select from json_array_elements(p_schedules) e(value) where e.value ->> 'name' = s.name)
-      order by s.name
-      for update
-    ), gone as (
-      delete from jobtree.schedule s using doomed d where s.name = d.name returning s.name
-    )
-    select array_agg(g.name order by g.name) into deleted from gone g;
-  end if;
-  deleted := coalesce(deleted, '{}');
-
-  for v_schedule in
-    select e.value, e.n from json_array_elements(p_schedules) with ordinality e(value, n) order by e.value ->> 'name'
-  loop
-    begin
-      select * into v_put from jobtree.put_schedule(v_schedule.value);
-    exception when sqlstate 'JT002' then
-      get stacked diagnostics v_message = message_text, v_field = column_name;
-      v_field := rtrim(format('schedules[%s].', v_schedule.n - 1) || v_field, '.');
-      raise exception '%: %', v_field, v_message using errcode = 'JT002', column = v_field;
-    end;
-    if v_put.created then
-      created := created || (v_schedule.value ->> 'name');
-    elsif v_put.changed then
-      changed := changed || (v_schedule.value ->> 'name');
-    end if;
-  end loop;
-  return next;
-end
-$$;
-
 -- Sends hints on the topic progress about new states of jobs: fold_progress describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
@@ -8956,8 +8726,9 @@ $$;
 -- everything that create_job rejects.
 --
 -- p_template what create_job takes
+-- p_path     what is before "template" in the names of fields
 -- errors     JT002, with the field, behind "template", in the error's column
-create or replace function jobtree.try_template(p_template json)
+create or replace function jobtree.try_template(p_template json, p_path text)
 returns void
 language plpgsql volatile
 set jit = off
@@ -8983,7 +8754,7 @@ exception when others then
     raise;
   end if;
   get stacked diagnostics v_message = message_text, v_field = column_name;
-  raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
+  raise exception '%template: %', p_path, v_message using errcode = 'JT002', column = rtrim(p_path || 'template.' || v_field, '.');
 end
 $$;
 
