@@ -128,7 +128,9 @@ export async function noteDelivery(
 ): Promise<void> {
   const { tookMs, statusCode, error, retryAfterMs, retryAt } = answer;
   const isGone = error !== undefined && statusCode === 410;
-  const askedMs = Math.min(retryAfterMs ?? (retryAt ? retryAt.getTime() - Date.now() : 0), maxAskedMs);
+  // By the clock of Postgres, which said when it was sent.
+  const untilMs = retryAt === undefined ? 0 : retryAt.getTime() - sentAt.getTime() - tookMs;
+  const askedMs = Math.min(retryAfterMs ?? untilMs, maxAskedMs);
   const waits =
     error === undefined || isGone
       ? []
