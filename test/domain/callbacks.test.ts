@@ -23,7 +23,7 @@ import {
   sealSecret,
 } from '../../src/domain/callbacks/endpoints.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
-import { addCallbacks } from '../../src/domain/jobs/add-callbacks.ts';
+import { addCallbacks, callWhenComplete } from '../../src/domain/jobs/add-callbacks.ts';
 import { createJob, type NewCallback } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
@@ -236,10 +236,7 @@ describe('a tree with callbacks', () => {
     const { jobId } = await createJob(t.engine, { type: newType(), sealed: true });
     const adding = await t.db.connect();
     await adding.query('begin');
-    await adding.query('select jobtree.call_when_complete($1, $2)', [
-      jobId,
-      JSON.stringify([{ endpoint: name }]),
-    ]);
+    await adding.query(textOf(callWhenComplete), [jobId, JSON.stringify([{ endpoint: name }])]);
     expect(await foldProgress(t.engine, jobId, 0)).toBeUndefined();
     await adding.query('commit');
     await adding.end();

@@ -138,7 +138,7 @@ $$;
 -- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
 -- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
--- errors     JT002, with the field in the error's column, also for an unknown endpoint
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint, and if the tree would have more than 10
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
@@ -174,6 +174,9 @@ begin
   select p_root_id, c.value ->> 'endpoint', coalesce(c.value ->> 'on', 'TREE')
   from jsonb_array_elements(p_callbacks) c(value)
   on conflict do nothing;
+  if (select count(*) from jobtree.callback c where c.root_id = p_root_id) > 10 then
+    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
+  end if;
 end
 $$;
 
@@ -546,32 +549,6 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
   return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
-end
-$$;
-
--- Adds callbacks to a tree that is not complete. Those for jobs are not sent for jobs that are complete already.
---
--- p_job_id   the root
--- p_callbacks   as add_callbacks has them; a tree has up to 10
--- locks      those of lock_root: the fold that completes the tree comes later, and sends them, or came before, and the call is refused
--- errors     those of lock_root and add_callbacks; JT002 the tree is complete, or would have more than 10
-create or replace function jobtree.call_when_complete(p_job_id uuid, p_callbacks jsonb)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-declare
-  v_progress constant jobtree.job_progress := jobtree.lock_root(p_job_id);
-begin
-  if v_progress.open_jobs = 0 then
-    raise exception 'The tree of job % is complete: nothing would be sent.', p_job_id using errcode = 'JT002', column = 'jobId';
-  end if;
-  perform jobtree.add_callbacks(p_job_id, p_callbacks);
-  if (select count(*) from jobtree.callback c where c.root_id = p_job_id) > 10 then
-    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
-  end if;
 end
 $$;
 
@@ -3700,37 +3677,6 @@ begin
 end
 $$;
 
--- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
--- tree can still be deleted explicitly.
---
--- p_seconds  for how long from now
--- returns    whether the tree is held; false if it is gone or being deleted
--- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
-create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  loop
-    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-    if not exists (select from jobtree.job j where j.id = p_root_id) then
-      return false;
-    end if;
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
-    return false;
-  end if;
-  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
-  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
-  return true;
-end
-$$;
-
 -- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
 -- jobs that wait for that one.
 --
@@ -3753,29 +3699,6 @@ as $$
   from jobtree.job j
   cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
   where j.root_id = p_root_id
-$$;
-
--- Has servers add the lines of an upload to a job that exists, behind what it has, and seal the job at the end of the file.
---
--- p_file     as add_file has it
--- returns    the tree's root
--- locks      those of lock_open_job, and of add_file
--- errors     those of lock_open_job and add_file; JT004 its parent feeds it
-create or replace function jobtree.import_file(p_job_id uuid, p_file jsonb)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_job constant jobtree.job := jobtree.lock_open_job(p_job_id, false);
-begin
-  if v_job.feed is not null then
-    raise exception 'Job % is fed by its parent, which seals it.', p_job_id using errcode = 'JT004', column = 'jobId';
-  end if;
-  perform jobtree.add_file(p_job_id, v_job.type, p_file);
-  return v_job.root_id;
-end
 $$;
 
 -- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
@@ -6407,54 +6330,6 @@ as $$
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
-$$;
-
--- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
--- servers that call this check whether they are valid schemas, and what they cost.
---
--- p_payload, p_result   JSON Schemas; null to accept anything, but not both
--- returns    whether the version is new; false if it exists with these schemas
--- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
---            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
-create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
-returns boolean
-language plpgsql volatile
-as $$
-declare
-  v_old jobtree.type_schema;
-  v_most integer;
-begin
-  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-  if v_old.id is null then
-    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
-    end if;
-    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
-    v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
-    if v_most <= (
-      select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
-    ) then
-      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
-        using errcode = 'JT002', column = 'version';
-    end if;
-    loop
-      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
-      on conflict (type, version) do nothing;
-      if found then
-        return true;
-      end if;
-      -- Another call has just registered it, unless one has removed it since.
-      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-      exit when found;
-    end loop;
-  end if;
-  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
-    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
-      using errcode = 'JT002', column = 'version';
-  end if;
-  return false;
-end
 $$;
 
 -- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not
