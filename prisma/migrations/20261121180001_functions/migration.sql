@@ -1054,8 +1054,6 @@ language plpgsql stable
 as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
-  v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
-  v_alert constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'deadLetterAlert', 'null') end;
   v_field text;
   v_message text;
 begin
@@ -1069,26 +1067,21 @@ begin
     from jobtree.input_problem(v_settings, array[
       'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
     ]) p
+    union all
+    select concat_ws('.', o.key, nullif(p.field, '')), p.message
+    from (values ('rate', array['limit', 'intervalMs']), ('deadLetterAlert', array['endpoint', 'count', 'intervalMs'])) o(key, keys)
+    cross join lateral (
+      select p.field, p.message from jobtree.input_problem(v_settings -> o.key, o.keys) p
+      union all
+      select k, 'is missing' from unnest(o.keys) k where v_settings -> o.key ->> k is null
+    ) p
+    where v_settings -> o.key <> 'null'
+    union all
+    select 'deadLetterAlert.endpoint', format('is %s, but there is no endpoint of that name', v_settings #>> '{deadLetterAlert,endpoint}')
+    where v_settings -> 'deadLetterAlert' <> 'null'
+      and not exists (select from jobtree.callback_endpoint e where e.name = v_settings #>> '{deadLetterAlert,endpoint}')
     limit 1
   ) p;
-  if v_field is null and v_rate is not null then
-    select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
-      limit 1
-    ) p;
-  end if;
-  if v_field is null and v_alert is not null then
-    select concat_ws('.', 'deadLetterAlert', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
-      limit 1
-    ) p;
-  end if;
   if v_field is not null then
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;
@@ -3761,7 +3754,9 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_count constant integer := cardinality(p_payloads);
-  v_positions constant bigint[] := jobtree.new_positions(v_count);
+  v_positions constant bigint[] := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, v_count, 1024)), v_count
+  );
 begin
   insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
@@ -3807,7 +3802,9 @@ declare
   v_serialize_keys text[];
   v_inserted record;
 begin
-  v_positions := jobtree.new_positions(json_array_length(p_items));
+  v_positions := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, json_array_length(p_items), 1024)), json_array_length(p_items)
+  );
   if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
     -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
@@ -4544,10 +4541,11 @@ as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
 $$;
 
--- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
--- it. Servers record progress.
+-- Finds the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on: its
+-- objects must be deleted from the store, and servers record how far they are, or its rows, by the caller.
 --
--- p_lease_ms for how long no other server gets it, in milliseconds
+-- p_store    an object store; null for uploads in Postgres only
+-- p_lease_ms for how long no other server gets it, in milliseconds; null if the caller deletes it in this transaction
 -- returns    its id; null if there is none
 -- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
@@ -4557,9 +4555,34 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  v_id constant uuid := jobtree.lock_unneeded_upload(p_store);
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_passed uuid[] := '{}';
+  v_id uuid;
 begin
-  update jobtree.upload u set expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond' where u.id = v_id;
+  loop
+    v_id := null;
+    -- In two queries: `is not distinct from` can't use an index.
+    if p_store is null then
+      select u.id into v_id from jobtree.upload u
+      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    else
+      select u.id into v_id from jobtree.upload u
+      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    end if;
+    if v_id is null then
+      return null;
+    end if;
+    -- In a new statement, which sees imports that began before the lock.
+    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
+    v_passed := v_passed || v_id;
+  end loop;
+  update jobtree.upload u
+  set removed_at = coalesce(u.removed_at, v_now), expires_at = coalesce(v_now + p_lease_ms * interval '1 millisecond', u.expires_at)
+  where u.id = v_id and (u.removed_at is null or p_lease_ms is not null);
   return v_id;
 end
 $$;
@@ -4960,48 +4983,6 @@ begin
 end
 $$;
 
--- Locks the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on.
---
--- p_store    an object store; null for uploads in Postgres only
--- returns    its id; null if there is none
--- locks      the upload's row, skipping locked ones
-create or replace function jobtree.lock_unneeded_upload(p_store text)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_passed uuid[] := '{}';
-  v_id uuid;
-begin
-  loop
-    v_id := null;
-    -- In two queries: `is not distinct from` can't use an index.
-    if p_store is null then
-      select u.id into v_id from jobtree.upload u
-      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    else
-      select u.id into v_id from jobtree.upload u
-      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    end if;
-    if v_id is null then
-      return null;
-    end if;
-    -- In a new statement, which sees imports that began before the lock.
-    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
-    v_passed := v_passed || v_id;
-  end loop;
-  update jobtree.upload u set removed_at = v_now where u.id = v_id and u.removed_at is null;
-  return v_id;
-end
-$$;
-
 -- Creates the rows of keys that are not in use, still without a head: lock_keys.
 --
 -- returns    those that are new
@@ -5326,19 +5307,6 @@ create or replace function jobtree.new_lease_id(p_claim_id uuid) returns uuid
 language sql volatile parallel safe
 as $$
   select (left(p_claim_id::text, 19) || substr(gen_random_uuid()::text, 20, 15) || '00')::uuid
-$$;
-
--- Positions for new items: a block of 1,024 for each 1,024 items, so that a batch is contiguous and needs only one number from the
--- sequence. Positions ascend in the order in which blocks are drawn, across all jobs; gaps mean nothing.
-create or replace function jobtree.new_positions(p_count integer) returns bigint[]
-language sql volatile
-as $$
-  select array_agg(b.first + n order by b.first, n)
-  from (
-    select nextval('jobtree.block_seq') * 1024 as first, least(1024, p_count - 1024 * g) as size
-    from generate_series(0, (p_count - 1) / 1024) g
-  ) b
-  cross join lateral generate_series(0, b.size - 1) n
 $$;
 
 -- How many items of a job have ended lately, counted by ten seconds, once more have ended: the number of the present ten seconds since 1970, and
@@ -5850,9 +5818,9 @@ begin
 end
 $$;
 
--- The positions of items that insert_payloads has added to a job, in their order.
+-- The positions of items whose blocks were drawn, in their order: a batch is contiguous in each block.
 --
--- p_firsts   what insert_payloads returned
+-- p_firsts   the first position of each 1,024 items, as insert_payloads returns them
 -- p_count    the number of items
 create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
 returns bigint[]
@@ -6250,7 +6218,7 @@ declare
   v_chunks integer;
   v_objects integer;
 begin
-  v_id := jobtree.lock_unneeded_upload(null);
+  v_id := jobtree.lease_removal(null, null);
   if v_id is null then
     return false;
   end if;
@@ -7738,33 +7706,6 @@ as $$
   cross join unnest(p_payloads) p
 $$;
 
--- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
---
--- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
--- errors     JT002 no such endpoint
-create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-begin
-  if p_alert is null or p_alert = 'null' then
-    delete from jobtree.dead_letter_alert a where a.type = p_type;
-    return;
-  end if;
-  if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
-      using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
-  end if;
-  insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
-  values (p_type, p_alert ->> 'endpoint', (p_alert ->> 'count')::integer, (p_alert ->> 'intervalMs')::integer)
-  on conflict (type) do update
-  set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
-  where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
-end
-$$;
-
 -- Changes the settings of a type for all servers at once: they apply to claims that begin after the commit. A type without settings has no
 -- row and costs its claims nothing.
 --
@@ -7834,8 +7775,16 @@ begin
   where q.type = p_type and not q.paused and num_nonnulls(
     q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
   ) = 0;
-  if v_settings ? 'deadLetterAlert' then
-    perform jobtree.set_alert(p_type, v_settings -> 'deadLetterAlert');
+  if v_settings -> 'deadLetterAlert' = 'null' then
+    delete from jobtree.dead_letter_alert a where a.type = p_type;
+  elsif v_settings ? 'deadLetterAlert' then
+    -- An unchanged alert keeps its current spell.
+    insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
+    select p_type, s.endpoint, s.count, s."intervalMs"
+    from jsonb_to_record(v_settings -> 'deadLetterAlert') s(endpoint text, count integer, "intervalMs" integer)
+    on conflict (type) do update
+    set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
+    where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
   end if;
   perform jobtree.wake_workers(p_type, 100);
 end
