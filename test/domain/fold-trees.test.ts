@@ -5,14 +5,13 @@ import { foldTrees } from '../../src/domain/jobs/fold-progress.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { listenTo } from '../support/database.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
 
 beforeAll(async () => {
-  await t.db.query(`select jobtree.put_endpoint('endpoint', 'https://example.com/', $1)`, [
-    `whsec_${'a'.repeat(32)}`,
-  ]);
+  await addEndpoint(t.db, 'endpoint');
 });
 
 interface Kind {

@@ -67,18 +67,3 @@ it('create against delete, with one dedupe key of a root: no answer is empty', a
   expect(row).toEqual({ job_id: expect.any(String), created: true });
   expect(row?.job_id).not.toBe(old?.job_id);
 });
-
-it('put_endpoint against delete_endpoint: the endpoint is there afterwards', async () => {
-  const put = () =>
-    t.db.query('select jobtree.put_endpoint($1, $2, $3) as created', [
-      'e',
-      'https://example.com/hook',
-      `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
-    ]);
-  await put();
-  const created = await whileFreed('callback_endpoint', put, (other) =>
-    other.query('select jobtree.delete_endpoint($1)', ['e']),
-  );
-  expect(created).toEqual([{ created: true }]);
-  expect(await t.db.query('select name from jobtree.callback_endpoint')).toEqual([{ name: 'e' }]);
-});

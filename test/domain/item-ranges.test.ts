@@ -1,10 +1,11 @@
 /** The ranges of a job's items say of each item what the view of statuses says, however they are cut. */
 import { describe, expect, it } from 'vitest';
+import { settingsOf } from '../../src/db/database.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
-import { readItemRanges } from '../../src/domain/items/item-ranges.ts';
+import { itemRanges, readItemRanges } from '../../src/domain/items/item-ranges.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
-import { readPendingCounts } from '../../src/domain/jobs/pending-counts.ts';
+import { perSecond, readPendingCounts } from '../../src/domain/jobs/pending-counts.ts';
 import { pendingStatuses } from '../../src/domain/values/item-state.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
@@ -85,10 +86,12 @@ async function rangesOf(
   let from: number | null = 0;
   let calls = 0;
   for (; from !== null; calls++) {
-    const [row]: { next_from: number | null; ranges: Range[] }[] = await t.db.query(
-      'select next_from::float8, ranges from jobtree.item_ranges($1, $2, 9007199254740991, $3, $4)',
-      [jobId, from, most, rows],
-    );
+    const [row]: { next_from: number | null; ranges: Range[] }[] = (
+      await t.engine.database.surveys.query<{ next_from: number | null; ranges: Range[] }>({
+        ...itemRanges,
+        values: [jobId, from, Number.MAX_SAFE_INTEGER, most, rows],
+      })
+    ).rows;
     if (row === undefined) throw new Error('no row');
     ranges.push(...row.ranges);
     from = row.next_from;
@@ -245,23 +248,17 @@ describe('how fast items end', () => {
           Math.floor(at(seconds).getTime() / 10_000),
         ])
       )[0]?.pace ?? [];
-    const perSecond = async (pace: string[], startedAt: number, seconds: number) =>
-      (
-        await t.db.query<{ value: number }>('select jobtree.per_second($1, $2, $3) as value', [
-          pace,
-          at(startedAt),
-          at(seconds),
-        ])
-      )[0]?.value;
+    const rate = (pace: string[], startedAt: number, seconds: number) =>
+      perSecond(pace.map(Number), at(startedAt), at(seconds));
     let pace = await next([], 100, 3);
-    expect(await perSecond(pace, 1, 3)).toBe(50);
+    expect(rate(pace, 1, 3)).toBe(50);
     pace = await next(pace, 20, 8);
     pace = await next(pace, 60, 45);
     expect(pace.slice(1)).toEqual(['60', '0', '0', '0', '120', '0']);
-    expect(await perSecond(pace, -100, 50)).toBe(180 / 50);
-    expect(await perSecond(pace, -100, 55)).toBe(180 / 55);
-    expect(await perSecond(pace, -100, 65)).toBe(60 / 55);
-    expect(await perSecond(pace, -100, 165)).toBe(0);
+    expect(rate(pace, -100, 50)).toBe(180 / 50);
+    expect(rate(pace, -100, 55)).toBe(180 / 55);
+    expect(rate(pace, -100, 65)).toBe(60 / 55);
+    expect(rate(pace, -100, 165)).toBe(0);
     pace = await next(pace, 5, 165);
     expect(pace.slice(1)).toEqual(['5', '0', '0', '0', '0', '0']);
   });
@@ -296,13 +293,14 @@ describe.each([
     const { [type]: jobId = '' } = await t.create({ type });
     for (const fill of fills) await t.db.query(fill, [jobId, size]);
     await t.db.query('vacuum analyze jobtree.lease, jobtree.queue_entry, jobtree.outcome');
-    const read = 'select next_from, ranges from jobtree.item_ranges($1, 0, 9007199254740991, 500)';
     let ranges: Range[] = [];
     const plans = await plansOf(t.db, async (client) => {
-      ranges = (await client.query(read, [jobId])).rows[0].ranges;
+      const read = () => client.query(itemRanges.text, [jobId, 0, Number.MAX_SAFE_INTEGER, 500, 20_000]);
+      await client.query(`begin${settingsOf(itemRanges)}`);
+      ranges = (await read()).rows[0].ranges;
       if (process.env.RANGES_ITEMS === undefined) return;
       const at = performance.now();
-      await client.query(read, [jobId]);
+      await read();
       console.log(`${name}: ${Math.round(performance.now() - at)} ms`);
     });
     expect(sum(ranges)).toBe(size);

@@ -7,7 +7,7 @@ import { startOperation } from '../../src/domain/items/operations.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
-import { holdTree, ResultExport } from '../../src/domain/jobs/export-results.ts';
+import { hold, holdTree, ResultExport } from '../../src/domain/jobs/export-results.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
 import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
 import { readTrees } from '../../src/domain/jobs/progress.ts';
@@ -17,6 +17,7 @@ import { putSchedule } from '../../src/domain/schedules/put-schedule.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { JobSealedError, NotFoundError } from '../../src/errors.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 
@@ -43,13 +44,6 @@ const completedAt = async (jobId: string) => {
 
 const typeOf = async (jobId: string) =>
   (await t.db.query<{ type: string }>('select type from jobtree.job where id = $1', [jobId]))[0]?.type;
-
-const putEndpoint = (name: string) =>
-  t.db.query('select jobtree.put_endpoint($1, $2, $3)', [
-    name,
-    'https://example.com/',
-    `whsec_${'a'.repeat(32)}`,
-  ]);
 
 /** A tree of one job with so many items that succeed, and one that fails if wanted; complete if it is sealed. */
 async function worked(job: Partial<NewJob> = {}, items = 2, fails = false) {
@@ -402,7 +396,7 @@ describe('reaping', () => {
   });
 
   it('keeps callback deliveries, both due and failed ones', async () => {
-    await putEndpoint('reaped');
+    await addEndpoint(t.db, 'reaped');
     const { jobId } = await worked({ retentionSeconds: 0, callbacks: [{ endpoint: 'reaped' }] });
     const deliveries = () =>
       t.db.query('select id, due_at, body from jobtree.callback_delivery where root_id = $1', [jobId]);
@@ -558,7 +552,7 @@ describe('an idle tree', () => {
   });
 
   it('that expires is cancelled with its reason, calls its callbacks, and is reaped', async () => {
-    await putEndpoint('idle');
+    await addEndpoint(t.db, 'idle');
     const callbacks = [{ endpoint: 'idle' }, { endpoint: 'idle', on: 'JOB' as const }];
     const { jobId, type } = await worked({
       sealed: false,
@@ -805,14 +799,14 @@ describe('races', () => {
 
   it('of two exports of a tree the longer one keeps it', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
-    for (const seconds of [60, 0]) await t.db.query('select jobtree.hold_tree($1, $2)', [jobId, seconds]);
+    for (const seconds of [60, 0]) await t.db.query(hold.text, [jobId, seconds]);
     await reap();
     expect(await exists(jobId)).toBe(true);
   });
 
   it('of a starting export and the reaper the first one gets the tree', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
-    await otherCalls('hold_tree', jobId, 60);
+    await other.query(hold.text, [jobId, 60]);
     await reap();
     await other.query('commit');
     await reap();

@@ -9,6 +9,7 @@ import { readFailures, readItems } from '../../src/domain/items/read-items.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob, readDeletions } from '../../src/domain/jobs/delete-job.ts';
+import { holdTree } from '../../src/domain/jobs/export-results.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
@@ -17,6 +18,7 @@ import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -700,10 +702,7 @@ describe('deletion', () => {
   it('leaves no row that names a job of the tree, except for deliveries of callbacks', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const endpoint = newType('endpoint');
-    await t.db.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
-      endpoint,
-      `whsec_${'a'.repeat(32)}`,
-    ]);
+    await addEndpoint(t.db, endpoint);
     const jobs = await t.create({
       type: parent,
       maxFailuresPerItem: 0,
@@ -726,7 +725,7 @@ describe('deletion', () => {
     const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
     const again = held.find(({ payload }) => payload.value === 'bad');
     await reportOutcomes(t.engine, [{ assignmentId: again?.id ?? '', failure }]);
-    await t.db.query('select jobtree.hold_tree($1, 60)', [root]);
+    await holdTree(t.engine.database, root);
     await revokeWatchTokens(t.engine.database, root);
     await t.db.query('insert into jobtree.idle_tree (root_id, idle_since) values ($1, now())', [root]);
     await t.fold(root);

@@ -8,6 +8,7 @@ import { type CallbackDelivery, type Client, createClient, verifyCallback } from
 import type { LookUp } from '../../src/domain/callbacks/addresses.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { addEndpoint } from '../support/endpoints.ts';
 import { newType } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts';
@@ -314,12 +315,7 @@ describe('an address', () => {
         });
       }
       // As if it had become forbidden later.
-      const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
-      await strict.query('select jobtree.put_endpoint($1, $2, $3)', [
-        'own',
-        `http://localhost:${receiver.port}/strict`,
-        secret,
-      ]);
+      await addEndpoint(strict, 'own', `http://localhost:${receiver.port}/strict`);
       await other.createJob({ type: 'x', sealed: true, callbacks: [{ endpoint: 'own' }] });
       await eventually(async () => {
         const [delivery] = (await other.callbacks.deliveries()).nodes;

@@ -497,7 +497,7 @@ async function statementsOf(id: string, run: (id: string) => Promise<unknown>): 
     const isOurs =
       JSON.stringify([statement.values ?? [], values ?? []]).includes(key as string) &&
       // A server tries to deliver callbacks whenever they are due.
-      !String(statement.text ?? statement).includes('note_delivery');
+      !String(statement.name ?? statement.text ?? statement).includes('note_delivery');
     const answer = (query as any).apply(
       this,
       // As pools ask.

@@ -1,7 +1,7 @@
 -- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
 -- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
--- errors     JT002, with the field in the error's column, also for an unknown endpoint
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint, and if the tree would have more than 10
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
@@ -36,5 +36,8 @@ begin
   select p_root_id, c.value ->> 'endpoint', coalesce(c.value ->> 'on', 'TREE')
   from jsonb_array_elements(p_callbacks) c(value)
   on conflict do nothing;
+  if (select count(*) from jobtree.callback c where c.root_id = p_root_id) > 10 then
+    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
+  end if;
 end
 $$;

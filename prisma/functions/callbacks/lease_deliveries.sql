@@ -1,5 +1,5 @@
 -- Gives a server due deliveries to send; no other server gets them before the lease is over. If the server dies between this commit and
--- note_delivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
+-- noteDelivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
 -- delivery. Due deliveries to deleted or gone endpoints fail.
 --
 -- p_lease_ms  longer than an attempt can take, in milliseconds
@@ -9,7 +9,7 @@
 -- returns     what to send where and with which secrets, shared fairly among endpoints; sent_at is the time to sign
 -- locks       the deliveries, skipping locked ones
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
-returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
+returns table (id uuid, message_id text, endpoint text, url text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
 -- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
@@ -31,7 +31,7 @@ begin
     select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
     from pending p
     left join lateral (
-      select jobtree.url_host(e.url) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
+      select lower(substring(e.url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)')) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
     ) e on true
     cross join lateral (
       select d.ctid as tid, d.due_at, row_number() over (order by d.due_at) as nth from jobtree.callback_delivery d
@@ -54,7 +54,7 @@ begin
     set attempts = d.attempts + s.is_called::integer,
       due_at = case when s.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
       failed_at = case when not s.is_called then v_now end,
-      history = case when s.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+      history = case when jsonb_array_length(d.history) < 20 or s.is_called then d.history else d.history - 0 end || case when s.is_called then '[]' else jsonb_build_array(jsonb_build_object(
         'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
       )) end
     from locked l
@@ -63,7 +63,7 @@ begin
     where d.ctid = l.tid
     returning d.*
   )
-  select l.id, l.message_id, l.endpoint, e.url, jobtree.url_host(e.url),
+  select l.id, l.message_id, l.endpoint, e.url,
     array_remove(array[e.secret, case when e.previous_secret_until > v_now then e.previous_secret end], null), l.body, l.attempts, v_now
   from leased l
   join jobtree.callback_endpoint e on e.name = l.endpoint

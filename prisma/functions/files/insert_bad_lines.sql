@@ -14,7 +14,9 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_count constant integer := cardinality(p_payloads);
-  v_positions constant bigint[] := jobtree.new_positions(v_count);
+  v_positions constant bigint[] := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, v_count, 1024)), v_count
+  );
 begin
   insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload

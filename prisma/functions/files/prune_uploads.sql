@@ -15,7 +15,7 @@ declare
   v_chunks integer;
   v_objects integer;
 begin
-  v_id := jobtree.lock_unneeded_upload(null);
+  v_id := jobtree.lease_removal(null, null);
   if v_id is null then
     return false;
   end if;

@@ -22,7 +22,9 @@ declare
   v_serialize_keys text[];
   v_inserted record;
 begin
-  v_positions := jobtree.new_positions(json_array_length(p_items));
+  v_positions := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, json_array_length(p_items), 1024)), json_array_length(p_items)
+  );
   if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
     -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)

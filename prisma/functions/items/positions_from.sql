@@ -1,6 +1,6 @@
--- The positions of items that insert_payloads has added to a job, in their order.
+-- The positions of items whose blocks were drawn, in their order: a batch is contiguous in each block.
 --
--- p_firsts   what insert_payloads returned
+-- p_firsts   the first position of each 1,024 items, as insert_payloads returns them
 -- p_count    the number of items
 create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
 returns bigint[]

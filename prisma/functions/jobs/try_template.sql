@@ -2,8 +2,9 @@
 -- everything that create_job rejects.
 --
 -- p_template what create_job takes
+-- p_path     what is before "template" in the names of fields
 -- errors     JT002, with the field, behind "template", in the error's column
-create or replace function jobtree.try_template(p_template json)
+create or replace function jobtree.try_template(p_template json, p_path text)
 returns void
 language plpgsql volatile
 -- plans: no seqscan
@@ -28,6 +29,6 @@ exception when others then
     raise;
   end if;
   get stacked diagnostics v_message = message_text, v_field = column_name;
-  raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
+  raise exception '%template: %', p_path, v_message using errcode = 'JT002', column = rtrim(p_path || 'template.' || v_field, '.');
 end
 $$;

@@ -8,8 +8,6 @@ language plpgsql stable
 as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
-  v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
-  v_alert constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'deadLetterAlert', 'null') end;
   v_field text;
   v_message text;
 begin
@@ -23,26 +21,21 @@ begin
     from jobtree.input_problem(v_settings, array[
       'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
     ]) p
+    union all
+    select concat_ws('.', o.key, nullif(p.field, '')), p.message
+    from (values ('rate', array['limit', 'intervalMs']), ('deadLetterAlert', array['endpoint', 'count', 'intervalMs'])) o(key, keys)
+    cross join lateral (
+      select p.field, p.message from jobtree.input_problem(v_settings -> o.key, o.keys) p
+      union all
+      select k, 'is missing' from unnest(o.keys) k where v_settings -> o.key ->> k is null
+    ) p
+    where v_settings -> o.key <> 'null'
+    union all
+    select 'deadLetterAlert.endpoint', format('is %s, but there is no endpoint of that name', v_settings #>> '{deadLetterAlert,endpoint}')
+    where v_settings -> 'deadLetterAlert' <> 'null'
+      and not exists (select from jobtree.callback_endpoint e where e.name = v_settings #>> '{deadLetterAlert,endpoint}')
     limit 1
   ) p;
-  if v_field is null and v_rate is not null then
-    select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
-      limit 1
-    ) p;
-  end if;
-  if v_field is null and v_alert is not null then
-    select concat_ws('.', 'deadLetterAlert', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
-      limit 1
-    ) p;
-  end if;
   if v_field is not null then
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;

@@ -64,8 +64,16 @@ begin
   where q.type = p_type and not q.paused and num_nonnulls(
     q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
   ) = 0;
-  if v_settings ? 'deadLetterAlert' then
-    perform jobtree.set_alert(p_type, v_settings -> 'deadLetterAlert');
+  if v_settings -> 'deadLetterAlert' = 'null' then
+    delete from jobtree.dead_letter_alert a where a.type = p_type;
+  elsif v_settings ? 'deadLetterAlert' then
+    -- An unchanged alert keeps its current spell.
+    insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
+    select p_type, s.endpoint, s.count, s."intervalMs"
+    from jsonb_to_record(v_settings -> 'deadLetterAlert') s(endpoint text, count integer, "intervalMs" integer)
+    on conflict (type) do update
+    set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
+    where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
   end if;
   perform jobtree.wake_workers(p_type, 100);
 end

@@ -135,20 +135,10 @@ begin
 end
 $$;
 
--- Appends an attempt to the history of a delivery, which keeps the last twenty.
---
--- returns    a JSON array
-create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
-returns jsonb
-language sql immutable
-as $$
-  select case when jsonb_array_length(p_history) >= 20 then p_history - 0 else p_history end || jsonb_build_array(jsonb_strip_nulls(p_attempt::jsonb))
-$$;
-
 -- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
 -- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
--- errors     JT002, with the field in the error's column, also for an unknown endpoint
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint, and if the tree would have more than 10
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
@@ -184,6 +174,9 @@ begin
   select p_root_id, c.value ->> 'endpoint', coalesce(c.value ->> 'on', 'TREE')
   from jsonb_array_elements(p_callbacks) c(value)
   on conflict do nothing;
+  if (select count(*) from jobtree.callback c where c.root_id = p_root_id) > 10 then
+    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
+  end if;
 end
 $$;
 
@@ -556,32 +549,6 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
   return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
-end
-$$;
-
--- Adds callbacks to a tree that is not complete. Those for jobs are not sent for jobs that are complete already.
---
--- p_job_id   the root
--- p_callbacks   as add_callbacks has them; a tree has up to 10
--- locks      those of lock_root: the fold that completes the tree comes later, and sends them, or came before, and the call is refused
--- errors     those of lock_root and add_callbacks; JT002 the tree is complete, or would have more than 10
-create or replace function jobtree.call_when_complete(p_job_id uuid, p_callbacks jsonb)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-declare
-  v_progress constant jobtree.job_progress := jobtree.lock_root(p_job_id);
-begin
-  if v_progress.open_jobs = 0 then
-    raise exception 'The tree of job % is complete: nothing would be sent.', p_job_id using errcode = 'JT002', column = 'jobId';
-  end if;
-  perform jobtree.add_callbacks(p_job_id, p_callbacks);
-  if (select count(*) from jobtree.callback c where c.root_id = p_job_id) > 10 then
-    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
-  end if;
 end
 $$;
 
@@ -1087,8 +1054,6 @@ language plpgsql stable
 as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
-  v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
-  v_alert constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'deadLetterAlert', 'null') end;
   v_field text;
   v_message text;
 begin
@@ -1102,49 +1067,25 @@ begin
     from jobtree.input_problem(v_settings, array[
       'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
     ]) p
+    union all
+    select concat_ws('.', o.key, nullif(p.field, '')), p.message
+    from (values ('rate', array['limit', 'intervalMs']), ('deadLetterAlert', array['endpoint', 'count', 'intervalMs'])) o(key, keys)
+    cross join lateral (
+      select p.field, p.message from jobtree.input_problem(v_settings -> o.key, o.keys) p
+      union all
+      select k, 'is missing' from unnest(o.keys) k where v_settings -> o.key ->> k is null
+    ) p
+    where v_settings -> o.key <> 'null'
+    union all
+    select 'deadLetterAlert.endpoint', format('is %s, but there is no endpoint of that name', v_settings #>> '{deadLetterAlert,endpoint}')
+    where v_settings -> 'deadLetterAlert' <> 'null'
+      and not exists (select from jobtree.callback_endpoint e where e.name = v_settings #>> '{deadLetterAlert,endpoint}')
     limit 1
   ) p;
-  if v_field is null and v_rate is not null then
-    select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
-      limit 1
-    ) p;
-  end if;
-  if v_field is null and v_alert is not null then
-    select concat_ws('.', 'deadLetterAlert', nullif(p.field, '')), p.message into v_field, v_message
-    from (
-      select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
-      union all
-      select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
-      limit 1
-    ) p;
-  end if;
   if v_field is not null then
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;
   return v_settings;
-end
-$$;
-
--- Rejects a callback secret that is not one by Standard Webhooks (whsec_ and 24 to 64 bytes in base64), unless a server has sealed it
--- (enc:). The error does not quote it.
---
--- errors     JT002
-create or replace function jobtree.check_secret(p_secret text)
-returns void
-language plpgsql immutable
-as $$
-begin
-  if p_secret ~ '^enc:[0-9a-f]{8}:[A-Za-z0-9+/]{80,200}=*$' then
-    return;
-  end if;
-  if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
-    or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
-    raise exception 'secret must be whsec_ followed by 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
-  end if;
 end
 $$;
 
@@ -1693,60 +1634,6 @@ begin
 end
 $$;
 
--- What items of trees failed of for good: the largest groups among the first dead letters of each tree, job by job. No more is read than is
--- counted, whatever the jobs have.
---
--- p_root_ids  the trees
--- p_most      how many dead letters of each tree are counted
--- p_groups    how many groups of each tree are returned
--- returns     a row for each group, with the number of its tree in p_root_ids, from 1: the largest groups first; `counted` is how many dead
---             letters of the tree were counted, in all groups
-create or replace function jobtree.dead_letters_of_trees(p_root_ids uuid[], p_most integer, p_groups integer)
-returns table (n integer, id uuid, type text, code text, pattern text, count bigint, counted bigint)
-language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
-  select t.n::integer, g.*
-  from unnest(p_root_ids) with ordinality as t(root_id, n)
-  cross join lateral (
-    select c.fingerprint, c.type, c.code, c.pattern, count(*) as count, (sum(count(*)) over ())::bigint
-    from (
-      select d.fingerprint, d.type, d.code, d.pattern
-      from (select j.id from jobtree.job j where j.root_id = t.root_id order by j.id) j
-      cross join lateral (
-        select d.fingerprint, d.type, d.code, d.pattern from jobtree.dead_letter d
-        where d.job_id = j.id
-        order by d.position
-        limit p_most
-      ) d
-      limit p_most
-    ) c
-    group by c.fingerprint, c.type, c.code, c.pattern
-    order by count(*) desc, c.fingerprint
-    limit p_groups
-  ) g
-  order by t.n, g.count desc, g.fingerprint
-$$;
-
--- Deletes an endpoint. lease_deliveries fails its pending deliveries, and later ones of trees that still call it.
---
--- errors     JT001 no such endpoint
-create or replace function jobtree.delete_endpoint(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  delete from jobtree.callback_endpoint e where e.name = p_name;
-  if not found then
-    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
 -- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
@@ -1821,22 +1708,6 @@ begin
     exit when v_left <= 0 or not v_gone;
   end loop;
   return v_done;
-end
-$$;
-
--- Deletes a schedule. The trees that it created remain.
---
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.delete_schedule(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  delete from jobtree.schedule s where s.name = p_name;
-  if not found then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
 end
 $$;
 
@@ -3576,37 +3447,6 @@ begin
 end
 $$;
 
--- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
--- tree can still be deleted explicitly.
---
--- p_seconds  for how long from now
--- returns    whether the tree is held; false if it is gone or being deleted
--- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
-create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  loop
-    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-    if not exists (select from jobtree.job j where j.id = p_root_id) then
-      return false;
-    end if;
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
-    return false;
-  end if;
-  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
-  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
-  return true;
-end
-$$;
-
 -- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
 -- jobs that wait for that one.
 --
@@ -3629,29 +3469,6 @@ as $$
   from jobtree.job j
   cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
   where j.root_id = p_root_id
-$$;
-
--- Has servers add the lines of an upload to a job that exists, behind what it has, and seal the job at the end of the file.
---
--- p_file     as add_file has it
--- returns    the tree's root
--- locks      those of lock_open_job, and of add_file
--- errors     those of lock_open_job and add_file; JT004 its parent feeds it
-create or replace function jobtree.import_file(p_job_id uuid, p_file jsonb)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_job constant jobtree.job := jobtree.lock_open_job(p_job_id, false);
-begin
-  if v_job.feed is not null then
-    raise exception 'Job % is fed by its parent, which seals it.', p_job_id using errcode = 'JT004', column = 'jobId';
-  end if;
-  perform jobtree.add_file(p_job_id, v_job.type, p_file);
-  return v_job.root_id;
-end
 $$;
 
 -- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
@@ -3714,7 +3531,9 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_count constant integer := cardinality(p_payloads);
-  v_positions constant bigint[] := jobtree.new_positions(v_count);
+  v_positions constant bigint[] := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, v_count, 1024)), v_count
+  );
 begin
   insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
@@ -3760,7 +3579,9 @@ declare
   v_serialize_keys text[];
   v_inserted record;
 begin
-  v_positions := jobtree.new_positions(json_array_length(p_items));
+  v_positions := jobtree.positions_from(
+    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, json_array_length(p_items), 1024)), json_array_length(p_items)
+  );
   if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
     -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
@@ -4031,126 +3852,6 @@ as $$
   end
 $$;
 
--- The items of a job in their order, as ranges that are alike, from the ranges that the tables have: no row of an item is read, except those of
--- failed and blocked ones. What neither waits, runs, failed nor was cancelled has succeeded, if a lease has it.
---
--- p_from, p_until   positions: the first, and the one after the last
--- p_most     how many ranges to return. If there are more of one status, all ranges have the same number of items, but the last
--- p_rows     how many rows to read of each table; it must be more than there can be leases that cover one item
--- returns    the position at which to go on, since there is more to be read than p_rows, or null; and for each range a list: its first position, its
---            last one, and how many items have each status
-create or replace function jobtree.item_ranges(
-  p_job_id uuid, p_from bigint, p_until bigint, p_most integer, p_rows integer default 20000
-)
-returns table (next_from bigint, ranges jsonb)
-language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  -- Once its job is cancelled, what is pending is cancelled.
-  v_pending constant text := (select 'CANCELLED' from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null);
-begin
-  return query
-  with entry as materialized (
-    select q.position, q.count, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status
-    from jobtree.queue_entry q
-    where (q.job_id, q.position) > (p_job_id, p_from - 128) and (q.job_id, q.position) < (p_job_id, p_until)
-    order by q.job_id, q.position limit p_rows
-  ), lease as materialized (
-    select l.position, l.count, l.open
-    from jobtree.lease l
-    where (l.job_id, l.position) > (p_job_id, p_from - 128) and (l.job_id, l.position) < (p_job_id, p_until)
-    order by l.job_id, l.position limit p_rows
-  ), failed as materialized (
-    select o.position from jobtree.outcome o
-    where o.failed and (o.job_id, o.position) >= (p_job_id, p_from) and (o.job_id, o.position) < (p_job_id, p_until)
-    order by o.job_id, o.position limit p_rows
-  ), blocked as materialized (
-    select b.position from jobtree.blocked_item b
-    where (b.job_id, b.position) >= (p_job_id, p_from) and (b.job_id, b.position) < (p_job_id, p_until)
-    order by b.job_id, b.position limit p_rows
-  ), cancelled as materialized (
-    select c.position, c.count from jobtree.cancellation c
-    where (c.job_id, c.position) >= (p_job_id, coalesce((
-        select b.position from jobtree.cancellation b
-        where (b.job_id, b.position) >= (p_job_id, 0) and (b.job_id, b.position) <= (p_job_id, p_from)
-        order by b.job_id desc, b.position desc limit 1
-      ), p_from)) and (c.job_id, c.position) < (p_job_id, p_until)
-    order by c.job_id, c.position limit p_rows
-  ), seen as (
-    -- Where the first table has more rows than were read; a caller gets on in any case.
-    select case when count(f.position) > 0 then greatest(min(f.position), p_from + 1) end as until
-    from (
-      select max(e.position) from entry e having count(*) = p_rows
-      union all select max(l.position) from lease l having count(*) = p_rows
-      union all select max(o.position) from failed o having count(*) = p_rows
-      union all select max(b.position) from blocked b having count(*) = p_rows
-      union all select max(c.position) from cancelled c having count(*) = p_rows
-    ) f(position)
-  ), by_status as materialized (
-    select u.status, range_agg(int8range(u.position, u.position + u.count)) as items
-    from (
-      select coalesce(v_pending, e.status) as status, e.position, e.count from entry e
-      union all
-      select coalesce(v_pending, 'RUNNING'), l.position, l.count from lease l where bit_count(l.open) = l.count
-      union all
-      select coalesce(v_pending, 'RUNNING'), l.position + r.from, r.count
-      from lease l cross join lateral jobtree.bit_runs(l.open, l.count) r
-      where bit_count(l.open) > 0 and bit_count(l.open) < l.count
-      union all
-      select coalesce(v_pending, 'BLOCKED'), b.position, 1 from blocked b
-      union all
-      select 'FAILED', o.position, 1 from failed o
-      union all
-      select 'CANCELLED', c.position, c.count from cancelled c
-    ) u
-    group by u.status
-  ), piece as (
-    select u.status, lower(r.items) as position, (upper(r.items) - lower(r.items))::integer as count
-    from (
-      select s.status, s.items from by_status s
-      union all
-      select 'SUCCEEDED', (select range_agg(int8range(l.position, l.position + l.count)) from lease l)
-        - coalesce((select range_agg(s.items) from by_status s), '{}')
-    ) u
-    cross join seen w
-    cross join lateral unnest(u.items * int8multirange(int8range(p_from, least(p_until, w.until)))) r(items)
-  ), counted as (
-    select p.*, sum(p.count) over (order by p.position) - p.count as before, sum(p.count) over () as total,
-      case when p.status is distinct from lag(p.status) over (order by p.position) then 1 else 0 end as begins
-    from piece p
-  ), numbered as (
-    select c.*, sum(c.begins) over (order by c.position) as run, sum(c.begins) over () as runs,
-      (c.total + p_most - 1) / p_most as size
-    from counted c
-  ), part as (
-    -- A run each, or each as much of a piece as belongs to a range.
-    select case when n.runs <= p_most then n.run else n.before / n.size end as range, n.status, n.position, n.count
-    from numbered n
-    where n.runs <= p_most or n.before / n.size = (n.before + n.count - 1) / n.size
-    union all
-    select s.range, n.status, n.position + greatest(0, s.range * n.size - n.before),
-      (least(n.before + n.count, (s.range + 1) * n.size) - greatest(n.before, s.range * n.size))::integer
-    from numbered n
-    cross join lateral generate_series(n.before / n.size, (n.before + n.count - 1) / n.size) s(range)
-    where n.runs > p_most and n.before / n.size < (n.before + n.count - 1) / n.size
-  ), alike as (
-    select p.range, p.status, min(p.position) as first, max(p.position + p.count) - 1 as last, sum(p.count) as count
-    from part p
-    group by p.range, p.status
-  )
-  select (select w.until from seen w), coalesce(jsonb_agg(jsonb_build_array(r.first, r.last, r.counts) order by r.range), '[]')
-  from (
-    select a.range, min(a.first) as first, max(a.last) as last, jsonb_object_agg(a.status, a.count) as counts
-    from alike a
-    group by a.range
-  ) r;
-end
-$$;
-
 -- The outcome of a job whose items have all ended.
 create or replace function jobtree.job_verdict(p_failed_at timestamptz, p_cancelled_at timestamptz, p_succeeded bigint, p_failed bigint)
 returns text
@@ -4320,7 +4021,7 @@ end
 $$;
 
 -- Gives a server due deliveries to send; no other server gets them before the lease is over. If the server dies between this commit and
--- note_delivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
+-- noteDelivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
 -- delivery. Due deliveries to deleted or gone endpoints fail.
 --
 -- p_lease_ms  longer than an attempt can take, in milliseconds
@@ -4330,7 +4031,7 @@ $$;
 -- returns     what to send where and with which secrets, shared fairly among endpoints; sent_at is the time to sign
 -- locks       the deliveries, skipping locked ones
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
-returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
+returns table (id uuid, message_id text, endpoint text, url text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -4357,7 +4058,7 @@ begin
     select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
     from pending p
     left join lateral (
-      select jobtree.url_host(e.url) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
+      select lower(substring(e.url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)')) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
     ) e on true
     cross join lateral (
       select d.ctid as tid, d.due_at, row_number() over (order by d.due_at) as nth from jobtree.callback_delivery d
@@ -4380,7 +4081,7 @@ begin
     set attempts = d.attempts + s.is_called::integer,
       due_at = case when s.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
       failed_at = case when not s.is_called then v_now end,
-      history = case when s.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+      history = case when jsonb_array_length(d.history) < 20 or s.is_called then d.history else d.history - 0 end || case when s.is_called then '[]' else jsonb_build_array(jsonb_build_object(
         'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
       )) end
     from locked l
@@ -4389,7 +4090,7 @@ begin
     where d.ctid = l.tid
     returning d.*
   )
-  select l.id, l.message_id, l.endpoint, e.url, jobtree.url_host(e.url),
+  select l.id, l.message_id, l.endpoint, e.url,
     array_remove(array[e.secret, case when e.previous_secret_until > v_now then e.previous_secret end], null), l.body, l.attempts, v_now
   from leased l
   join jobtree.callback_endpoint e on e.name = l.endpoint
@@ -4617,10 +4318,11 @@ as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
 $$;
 
--- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
--- it. Servers record progress.
+-- Finds the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on: its
+-- objects must be deleted from the store, and servers record how far they are, or its rows, by the caller.
 --
--- p_lease_ms for how long no other server gets it, in milliseconds
+-- p_store    an object store; null for uploads in Postgres only
+-- p_lease_ms for how long no other server gets it, in milliseconds; null if the caller deletes it in this transaction
 -- returns    its id; null if there is none
 -- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
@@ -4630,9 +4332,34 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  v_id constant uuid := jobtree.lock_unneeded_upload(p_store);
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_passed uuid[] := '{}';
+  v_id uuid;
 begin
-  update jobtree.upload u set expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond' where u.id = v_id;
+  loop
+    v_id := null;
+    -- In two queries: `is not distinct from` can't use an index.
+    if p_store is null then
+      select u.id into v_id from jobtree.upload u
+      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    else
+      select u.id into v_id from jobtree.upload u
+      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    end if;
+    if v_id is null then
+      return null;
+    end if;
+    -- In a new statement, which sees imports that began before the lock.
+    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
+    v_passed := v_passed || v_id;
+  end loop;
+  update jobtree.upload u
+  set removed_at = coalesce(u.removed_at, v_now), expires_at = coalesce(v_now + p_lease_ms * interval '1 millisecond', u.expires_at)
+  where u.id = v_id and (u.removed_at is null or p_lease_ms is not null);
   return v_id;
 end
 $$;
@@ -5033,48 +4760,6 @@ begin
 end
 $$;
 
--- Locks the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on.
---
--- p_store    an object store; null for uploads in Postgres only
--- returns    its id; null if there is none
--- locks      the upload's row, skipping locked ones
-create or replace function jobtree.lock_unneeded_upload(p_store text)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_passed uuid[] := '{}';
-  v_id uuid;
-begin
-  loop
-    v_id := null;
-    -- In two queries: `is not distinct from` can't use an index.
-    if p_store is null then
-      select u.id into v_id from jobtree.upload u
-      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    else
-      select u.id into v_id from jobtree.upload u
-      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    end if;
-    if v_id is null then
-      return null;
-    end if;
-    -- In a new statement, which sees imports that began before the lock.
-    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
-    v_passed := v_passed || v_id;
-  end loop;
-  update jobtree.upload u set removed_at = v_now where u.id = v_id and u.removed_at is null;
-  return v_id;
-end
-$$;
-
 -- Creates the rows of keys that are not in use, still without a head: lock_keys.
 --
 -- returns    those that are new
@@ -5401,19 +5086,6 @@ as $$
   select (left(p_claim_id::text, 19) || substr(gen_random_uuid()::text, 20, 15) || '00')::uuid
 $$;
 
--- Positions for new items: a block of 1,024 for each 1,024 items, so that a batch is contiguous and needs only one number from the
--- sequence. Positions ascend in the order in which blocks are drawn, across all jobs; gaps mean nothing.
-create or replace function jobtree.new_positions(p_count integer) returns bigint[]
-language sql volatile
-as $$
-  select array_agg(b.first + n order by b.first, n)
-  from (
-    select nextval('jobtree.block_seq') * 1024 as first, least(1024, p_count - 1024 * g) as size
-    from generate_series(0, (p_count - 1) / 1024) g
-  ) b
-  cross join lateral generate_series(0, b.size - 1) n
-$$;
-
 -- How many items of a job have ended lately, counted by ten seconds, once more have ended: the number of the present ten seconds since 1970, and
 -- the counts of these and of the five before them. An expression, so that the planner inlines it.
 --
@@ -5466,54 +5138,6 @@ begin
   ) s
   on conflict (type, ends_at) do update set claims = rate_slice.claims + excluded.claims;
   return cardinality(p_lease_ids);
-end
-$$;
-
--- Records the outcome of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with
--- up to a fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts the delivery has failed.
---
--- p_attempt  the attempt, as lease_deliveries returned it; once its lease is over and another attempt has begun, only success is recorded
--- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error the message is delivered; after the status code
---            410 the endpoint is no longer called
--- locks      the delivery's row, and after 410 the endpoint's
-create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_waits constant interval[] := '{5s,1min,5min,30min,1h,2h,4h,8h,8h}';
-  v_delivery jobtree.callback_delivery;
-  v_wait interval;
-  v_asked timestamptz;
-begin
-  select * into v_delivery from jobtree.callback_delivery d where d.id = p_id for update;
-  if v_delivery.due_at is null or v_delivery.attempts <> p_attempt and p_answer ->> 'error' is not null then
-    return;
-  end if;
-  v_delivery.history := jobtree.add_attempt(v_delivery.history, json_build_object(
-    'at', p_answer -> 'at', 'tookMs', p_answer -> 'tookMs', 'statusCode', p_answer -> 'statusCode', 'error', left(p_answer ->> 'error', 500)
-  ));
-  v_delivery.due_at := null;
-  if p_answer ->> 'error' is null then
-    v_delivery.delivered_at := v_now;
-  elsif (p_answer ->> 'statusCode')::integer = 410 then
-    v_delivery.failed_at := v_now;
-    update jobtree.callback_endpoint e set gone_at = v_now where e.name = v_delivery.endpoint and e.gone_at is null;
-  else
-    v_wait := v_waits[greatest(1, p_attempt - v_delivery.attempts_before)] * (1 + 0.2 * random());
-    v_asked := coalesce(v_now + (p_answer ->> 'retryAfterMs')::float8 * interval '1 millisecond', (p_answer ->> 'retryAt')::timestamptz);
-    v_delivery.due_at := greatest(v_now + v_wait, case when v_asked is not null then least(v_asked, v_now + interval '1 day') end);
-    if v_wait is null then
-      v_delivery.due_at := null;
-      v_delivery.failed_at := v_now;
-    end if;
-  end if;
-  update jobtree.callback_delivery d
-  set due_at = v_delivery.due_at, delivered_at = v_delivery.delivered_at, failed_at = v_delivery.failed_at, history = v_delivery.history
-  where d.id = p_id;
 end
 $$;
 
@@ -5818,66 +5442,6 @@ begin
 end
 $$;
 
--- Pauses a schedule: it creates nothing until it is resumed, and has no next occurrence. Queued occurrences stay queued. Pausing a paused
--- schedule does nothing.
---
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.pause_schedule(p_name text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  update jobtree.schedule s
-  set paused_at = coalesce(s.paused_at, clock_timestamp()), next_at = null
-  where s.name = p_name;
-  if not found then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
--- How many items of jobs have each status of pending ones, and how many have ended in the last minute. The cost does not depend on how many
--- items are finished.
---
--- returns    a row for each job, in their order; per_second is null before its first item is claimed, and once it is complete
-create or replace function jobtree.pending_counts(p_job_ids uuid[])
-returns table (waiting bigint, blocked bigint, scheduled bigint, retrying bigint, ready bigint, running bigint, per_second double precision)
-language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return query
-  select coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(e.scheduled, 0), coalesce(e.retrying, 0), coalesce(e.ready, 0),
-    coalesce(l.running, 0), p.per_second
-  from unnest(p_job_ids) with ordinality u(job_id, n)
-  cross join lateral (
-    select sum(s.items) filter (where s.status = 'WAITING')::bigint as waiting, sum(s.items) filter (where s.status = 'SCHEDULED')::bigint as scheduled,
-      sum(s.items) filter (where s.status = 'RETRYING')::bigint as retrying, sum(s.items) filter (where s.status = 'READY')::bigint as ready
-    from (
-      select jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items
-      from jobtree.queue_entry q
-      where q.job_id = u.job_id
-      group by 1
-    ) s
-  ) e
-  cross join lateral (select count(*) as blocked from jobtree.blocked_item i where i.job_id = u.job_id) b
-  cross join lateral (
-    select sum(bit_count(h.open))::bigint as running from jobtree.lease h
-    where h.job_id = u.job_id and coalesce(h.check_at, 'infinity') < 'infinity'
-  ) l
-  left join lateral (
-    select case
-      when c.started_at is not null and c.completed_at is null then jobtree.per_second(c.pace, c.started_at, clock_timestamp())
-    end as per_second
-    from jobtree.job_progress c where c.job_id = u.job_id order by c.version desc limit 1
-  ) p on true
-  order by u.n;
-end
-$$;
-
 -- In which statuses jobs have pending items, with a count and an example of each. Looks at a bounded number of ranges, whatever the jobs
 -- have: each status of each job by itself, so that none is missed behind many of another.
 --
@@ -6031,22 +5595,9 @@ begin
 end
 $$;
 
--- How many items of a job end in a second: on the average of the last 50 to 60 seconds, or since its first item was claimed.
+-- The positions of items whose blocks were drawn, in their order: a batch is contiguous in each block.
 --
--- p_pace     as next_pace makes it
-create or replace function jobtree.per_second(p_pace bigint[], p_started_at timestamptz, p_now timestamptz) returns double precision
-language sql immutable parallel safe
-as $$
-  select coalesce(sum(c.count), 0)::double precision
-    / greatest(1, least(50 + extract(epoch from p_now)::double precision - n.now * 10, extract(epoch from p_now - p_started_at)::double precision))
-  from (select floor(extract(epoch from p_now) / 10)::bigint as now) n
-  left join lateral unnest(p_pace[2:7]) with ordinality c(count, i) on p_pace[1] - c.i + 1 > n.now - 6
-  group by n.now
-$$;
-
--- The positions of items that insert_payloads has added to a job, in their order.
---
--- p_firsts   what insert_payloads returned
+-- p_firsts   the first position of each 1,024 items, as insert_payloads returns them
 -- p_count    the number of items
 create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
 returns bigint[]
@@ -6444,7 +5995,7 @@ declare
   v_chunks integer;
   v_objects integer;
 begin
-  v_id := jobtree.lock_unneeded_upload(null);
+  v_id := jobtree.lease_removal(null, null);
   if v_id is null then
     return false;
   end if;
@@ -6524,167 +6075,6 @@ as $$
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
-$$;
-
--- Creates a callback endpoint, or changes the URL of an existing one. An endpoint that had answered 410 is called again.
---
--- p_secret   signs the messages: whsec_ and 24 to 64 bytes in base64. An existing endpoint keeps its secret
--- returns    whether it is new
--- errors     JT002, with the field in the error's column
-create or replace function jobtree.put_endpoint(p_name text, p_url text, p_secret text)
-returns boolean
-language plpgsql volatile
-as $$
-begin
-  if jobtree.is_name(p_name, 200) is not true then
-    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
-  end if;
-  if length(p_url) <= 2000 and p_url ~ '^https?://[^\s/?#@]+([/?#]\S*)?$' is not true then
-    raise exception 'url must be an http or https URL of at most 2000 characters, without a user and a password.'
-      using errcode = 'JT002', column = 'url';
-  end if;
-  perform jobtree.check_secret(p_secret);
-  loop
-    insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
-    on conflict (name) do nothing;
-    if found then
-      return true;
-    end if;
-    update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
-    -- The row is missing if another call has just deleted it.
-    if found then
-      return false;
-    end if;
-  end loop;
-end
-$$;
-
--- Creates a schedule, or changes an existing one of that name. Its next occurrence stays unless its times change, so that a deploy may
--- repeat the same definition; whether it is paused stays unless the input says so.
---
--- p_schedule {name, cron | everyMs, timeZone?, startAt?, missed?, overlap?, paused?, template, nextAt}: template is what create_job takes,
---            nextAt the next occurrence by these times, which servers compute
--- returns    whether it is new, and whether anything has changed
--- locks      the schedule's row, exclusively
--- errors     JT002, also for a template that create_job rejects
-create or replace function jobtree.put_schedule(p_schedule json)
-returns table (created boolean, changed boolean)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_problem record;
-  v_new jobtree.schedule;
-  v_old jobtree.schedule;
-begin
-  select * into v_problem from jobtree.schedule_problem(p_schedule::jsonb);
-  if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The schedule'), v_problem.message
-      using errcode = 'JT002', column = v_problem.field;
-  end if;
-  perform jobtree.try_template(p_schedule -> 'template');
-
-  select s.name, s.cron, case when s.cron is not null then coalesce(s."timeZone", 'UTC') end, s."everyMs", s."startAt",
-    coalesce(s.missed, 'RUN_ONCE'), coalesce(s.overlap, 'ALLOW'), p_schedule -> 'template', v_now, v_now,
-    case when s.paused then v_now end, case when not coalesce(s.paused, false) then s."nextAt" end
-  into v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at,
-    v_new.missed, v_new.overlap, v_new.template, v_new.created_at, v_new.changed_at,
-    v_new.paused_at, v_new.next_at
-  from json_to_record(p_schedule) as s(
-    name text, cron text, "timeZone" text, "everyMs" bigint, "startAt" timestamptz(3), missed text, overlap text, paused boolean,
-    "nextAt" timestamptz(3)
-  );
-  insert into jobtree.schedule (
-    name, cron, time_zone, every_ms, start_at, missed, overlap, template, created_at, changed_at, paused_at, next_at
-  )
-  values (
-    v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template, v_now, v_now,
-    v_new.paused_at, v_new.next_at
-  )
-  on conflict (name) do nothing;
-  if found then
-    return query select true, true;
-    return;
-  end if;
-
-  select * into v_old from jobtree.schedule s where s.name = v_new.name for update;
-  if not found then
-    raise exception 'The schedule % was deleted meanwhile.', v_new.name using errcode = '40001';
-  end if;
-  if p_schedule ->> 'paused' is null or (v_old.paused_at is null) = (v_new.paused_at is null) then
-    v_new.paused_at := v_old.paused_at;
-  end if;
-  v_new.next_at := case
-    when v_new.paused_at is not null then null
-    when v_old.paused_at is null
-      and (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at)
-        is not distinct from (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at) then v_old.next_at
-    else (p_schedule ->> 'nextAt')::timestamptz(3)
-  end;
-  if (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at, v_old.missed, v_old.overlap, v_old.template::text, v_old.paused_at)
-    is not distinct from
-    (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template::text, v_new.paused_at)
-  then
-    return query select false, false;
-    return;
-  end if;
-  update jobtree.schedule s
-  set cron = v_new.cron, time_zone = v_new.time_zone, every_ms = v_new.every_ms, start_at = v_new.start_at, missed = v_new.missed,
-    overlap = v_new.overlap, template = v_new.template, changed_at = v_now, paused_at = v_new.paused_at, next_at = v_new.next_at,
-    failed_at = null, error = null
-  where s.name = v_new.name;
-  return query select false, true;
-end
-$$;
-
--- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
--- servers that call this check whether they are valid schemas, and what they cost.
---
--- p_payload, p_result   JSON Schemas; null to accept anything, but not both
--- returns    whether the version is new; false if it exists with these schemas
--- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
---            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
-create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
-returns boolean
-language plpgsql volatile
-as $$
-declare
-  v_old jobtree.type_schema;
-  v_most integer;
-begin
-  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-  if v_old.id is null then
-    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
-    end if;
-    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
-    v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
-    if v_most <= (
-      select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
-    ) then
-      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
-        using errcode = 'JT002', column = 'version';
-    end if;
-    loop
-      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
-      on conflict (type, version) do nothing;
-      if found then
-        return true;
-      end if;
-      -- Another call has just registered it, unless one has removed it since.
-      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-      exit when found;
-    end loop;
-  end if;
-  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
-    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
-      using errcode = 'JT002', column = 'version';
-  end if;
-  return false;
-end
 $$;
 
 -- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not
@@ -7825,51 +7215,6 @@ begin
 end
 $$;
 
--- Makes a delivery due at once, whatever its state; if it fails, the waits begin anew. An endpoint that had answered 410 is called again.
---
--- p_tenant   only a delivery to an endpoint of this tenant; null for any
--- locks      the delivery's row, then the endpoint's
--- errors     JT001 no such delivery
-create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_endpoint text;
-begin
-  update jobtree.callback_delivery d
-  set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
-  where d.id = p_id and (p_tenant is null or starts_with(d.endpoint, p_tenant || '//'))
-  returning d.endpoint into v_endpoint;
-  if not found then
-    raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
-  end if;
-  update jobtree.callback_endpoint e set gone_at = null where e.name = v_endpoint and e.gone_at is not null;
-end
-$$;
-
--- Replaces the secret of an endpoint. The previous one also signs for p_keep_previous_ms; older ones no longer do.
---
--- errors     JT001 no such endpoint; JT002 an invalid secret
-create or replace function jobtree.rotate_secret(p_name text, p_secret text, p_keep_previous_ms bigint default 86400000)
-returns void
-language plpgsql volatile
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  perform jobtree.check_secret(p_secret);
-  update jobtree.callback_endpoint e
-  set secret = p_secret, previous_secret = e.secret, previous_secret_until = v_now + p_keep_previous_ms * interval '1 millisecond'
-  where e.name = p_name;
-  if not found then
-    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- Does the next batch of an operation: call it until it is finished. Each call continues where the last one stopped. Rows that stay locked
 -- for longer than a moment are skipped, and tried again at the end.
 --
@@ -8080,54 +7425,6 @@ begin
 end
 $$;
 
--- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
--- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
---
--- p_schedule  as put_schedule takes it
--- returns     the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
-create or replace function jobtree.schedule_problem(p_schedule jsonb)
-returns table (field text, message text)
-language sql stable
-as $$
-  select p.field, p.message
-  from (select jsonb_strip_nulls(case jsonb_typeof(p_schedule) when 'object' then p_schedule - 'template' else '{}' end) as spec) s
-  cross join lateral (
-    select '' as field, 'must be an object' as message where jsonb_typeof(p_schedule) is distinct from 'object'
-    union all
-    select k.key, 'is not known' from jsonb_object_keys(s.spec) k(key)
-    where k.key not in ('name', 'cron', 'timeZone', 'everyMs', 'startAt', 'missed', 'overlap', 'paused', 'nextAt')
-    union all
-    select k.key, case when s.spec ? k.key then format('must be a text of 1 to %s characters', k.longest) else 'is missing' end
-    from (values ('name', 200), ('cron', 200), ('timeZone', 100)) k(key, longest)
-    where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_name(s.spec ->> k.key, k.longest)
-      else k.key = 'name' end
-    union all
-    select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
-    union all
-    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
-    union all
-    select 'everyMs', 'must be a whole number from 1000 to 31622400000'
-    where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'
-    union all
-    select k.key, 'must be an instant from 1970 to the end of the year 9999' from (values ('startAt'), ('nextAt')) k(key)
-    where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_instant(s.spec ->> k.key)
-      else k.key = 'nextAt' end
-    union all
-    select 'missed', 'must be SKIP, RUN_ONCE or RUN_ALL' where s.spec -> 'missed' not in ('"SKIP"', '"RUN_ONCE"', '"RUN_ALL"')
-    union all
-    select 'overlap', 'must be ALLOW, SKIP or QUEUE' where s.spec -> 'overlap' not in ('"ALLOW"', '"SKIP"', '"QUEUE"')
-    union all
-    select 'paused', 'must be true or false' where jsonb_typeof(s.spec -> 'paused') <> 'boolean'
-    union all
-    select 'template', 'must be a job' where jsonb_typeof(p_schedule -> 'template') is distinct from 'object'
-    union all
-    select 'template', 'has more than 1000000 bytes of JSON' where octet_length((p_schedule -> 'template')::text) > 1000000
-  ) p
-  limit 1
-$$;
-
 -- Seals the children that complete jobs feed: nothing comes any more.
 --
 -- p_job_ids  the complete jobs
@@ -8191,50 +7488,6 @@ begin
 end
 $$;
 
--- Looks for payloads that meet conditions among the next items of a job: at most 10,000 items, and at least one of about 16 million characters.
---
--- p_from     the position to begin with
--- p_path     keys and list positions, which lead to p_equals as text; null for no such condition
--- p_text     is in the JSON text, whatever the case of its letters; null for no such condition
--- p_first    how many of them to return, at least one
--- returns    their positions in order; how many items were looked at, up to where the first that is left out begins; and the position to go on
---            with, null if that was all
-create or replace function jobtree.search_items(p_job_id uuid, p_from bigint, p_path text[], p_equals text, p_text text, p_first integer)
-returns table (positions bigint[], searched integer, next_from bigint)
-language sql stable
-set jit = off
--- In the order of the key, up to the limit: whatever Postgres knows of the job, it must not read all of it.
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-  with item as materialized (
-    select i.position, i.payload, row_number() over w as n, sum(i.payload_bytes) over w - i.payload_bytes as characters_before
-    from (
-      select * from jobtree.job_item i
-      where (i.job_id, i.position) >= (p_job_id, p_from) and (i.job_id, i.position) < (p_job_id, 9223372036854775807)
-      order by i.job_id, i.position
-      limit 10001
-    ) i
-    window w as (order by i.job_id, i.position rows unbounded preceding)
-  ), found as materialized (
-    select i.position, i.n, row_number() over (order by i.n) as m
-    from item i
-    where i.n <= 10000 and i.characters_before < 16000000
-      and (p_path is null or i.payload #>> p_path = p_equals)
-      and (p_text is null or strpos(lower(i.payload::text), lower(p_text)) > 0)
-  ), stop as (
-    -- The first item that is not looked at, or left out.
-    select coalesce(
-      (select f.n from found f where f.m = p_first + 1),
-      (select min(i.n) from item i where i.n > 10000 or i.characters_before >= 16000000)
-    ) as n
-  )
-  select array(select f.position from found f where f.m <= p_first order by f.m),
-    coalesce(s.n - 1, (select count(*) from item))::integer,
-    (select i.position from item i where i.n = s.n)
-  from stop s
-$$;
-
 -- Sends one hint, as send_hints does.
 create or replace function jobtree.send_hint(p_topic text, p_payload text)
 returns void
@@ -8258,33 +7511,6 @@ as $$
     offset 0
   ) s
   cross join unnest(p_payloads) p
-$$;
-
--- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
---
--- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
--- errors     JT002 no such endpoint
-create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-begin
-  if p_alert is null or p_alert = 'null' then
-    delete from jobtree.dead_letter_alert a where a.type = p_type;
-    return;
-  end if;
-  if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
-      using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
-  end if;
-  insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
-  values (p_type, p_alert ->> 'endpoint', (p_alert ->> 'count')::integer, (p_alert ->> 'intervalMs')::integer)
-  on conflict (type) do update
-  set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
-  where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
-end
 $$;
 
 -- Changes the settings of a type for all servers at once: they apply to claims that begin after the commit. A type without settings has no
@@ -8356,8 +7582,16 @@ begin
   where q.type = p_type and not q.paused and num_nonnulls(
     q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
   ) = 0;
-  if v_settings ? 'deadLetterAlert' then
-    perform jobtree.set_alert(p_type, v_settings -> 'deadLetterAlert');
+  if v_settings -> 'deadLetterAlert' = 'null' then
+    delete from jobtree.dead_letter_alert a where a.type = p_type;
+  elsif v_settings ? 'deadLetterAlert' then
+    -- An unchanged alert keeps its current spell.
+    insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
+    select p_type, s.endpoint, s.count, s."intervalMs"
+    from jsonb_to_record(v_settings -> 'deadLetterAlert') s(endpoint text, count integer, "intervalMs" integer)
+    on conflict (type) do update
+    set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
+    where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
   end if;
   perform jobtree.wake_workers(p_type, 100);
 end
@@ -8718,73 +7952,6 @@ begin
 end
 $$;
 
--- Puts all given schedules, or none on an error, and optionally deletes others.
---
--- p_schedules  a list of what put_schedule takes, no name twice
--- p_prefix     also deletes every other schedule whose name begins with this (all others for an empty text); null deletes none
--- returns      the names of the new, the changed and the deleted schedules
--- locks        the rows of the schedules, exclusively, in the order of their names
--- errors       those of put_schedule
-create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
-returns table (created text[], changed text[], deleted text[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_schedule record;
-  v_put record;
-  v_message text;
-  v_field text;
-begin
-  if json_typeof(p_schedules) is distinct from 'array' then
-    raise exception 'schedules must be a list.' using errcode = 'JT002', column = 'schedules';
-  end if;
-  select format('schedules[%s].name', max(e.n) - 1) into v_field
-  from json_array_elements(p_schedules) with ordinality e(value, n)
-  group by e.value ->> 'name'
-  having count(*) > 1
-  limit 1;
-  if v_field is not null then
-    raise exception '% is given twice.', v_field using errcode = 'JT002', column = v_field;
-  end if;
-
-  created := '{}';
-  changed := '{}';
-  if p_prefix is not null then
-    with doomed as materialized (
-      select s.name from jobtree.schedule s
-      where starts_with(s.name, p_prefix)
-        and not exists (select from json_array_elements(p_schedules) e(value) where e.value ->> 'name' = s.name)
-      order by s.name
-      for update
-    ), gone as (
-      delete from jobtree.schedule s using doomed d where s.name = d.name returning s.name
-    )
-    select array_agg(g.name order by g.name) into deleted from gone g;
-  end if;
-  deleted := coalesce(deleted, '{}');
-
-  for v_schedule in
-    select e.value, e.n from json_array_elements(p_schedules) with ordinality e(value, n) order by e.value ->> 'name'
-  loop
-    begin
-      select * into v_put from jobtree.put_schedule(v_schedule.value);
-    exception when sqlstate 'JT002' then
-      get stacked diagnostics v_message = message_text, v_field = column_name;
-      v_field := rtrim(format('schedules[%s].', v_schedule.n - 1) || v_field, '.');
-      raise exception '%: %', v_field, v_message using errcode = 'JT002', column = v_field;
-    end;
-    if v_put.created then
-      created := created || (v_schedule.value ->> 'name');
-    elsif v_put.changed then
-      changed := changed || (v_schedule.value ->> 'name');
-    end if;
-  end loop;
-  return next;
-end
-$$;
-
 -- Sends hints on the topic progress about new states of jobs: fold_trees describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
@@ -8926,8 +8093,9 @@ $$;
 -- everything that create_job rejects.
 --
 -- p_template what create_job takes
+-- p_path     what is before "template" in the names of fields
 -- errors     JT002, with the field, behind "template", in the error's column
-create or replace function jobtree.try_template(p_template json)
+create or replace function jobtree.try_template(p_template json, p_path text)
 returns void
 language plpgsql volatile
 set jit = off
@@ -8953,7 +8121,7 @@ exception when others then
     raise;
   end if;
   get stacked diagnostics v_message = message_text, v_field = column_name;
-  raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
+  raise exception '%template: %', p_path, v_message using errcode = 'JT002', column = rtrim(p_path || 'template.' || v_field, '.');
 end
 $$;
 
@@ -9087,14 +8255,6 @@ begin
   );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end
-$$;
-
--- The host of a URL, without its port: deliveries are counted by it.
-create or replace function jobtree.url_host(p_url text)
-returns text
-language sql immutable
-as $$
-  select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
 $$;
 
 -- What is wrong with a value that a caller sent.

@@ -1,6 +1,7 @@
 /** Messages to endpoints: the fold and alerts add them, servers send them (`server/loops/callbacks.ts`), and people inspect them. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import { monthOld, type Old, prune } from '../../db/prune.ts';
+import { NotFoundError } from '../../errors.ts';
 import { checkName } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
@@ -55,7 +56,7 @@ export interface DeliveryAnswer {
   readonly retryAt?: Date;
 }
 
-interface LeasedRow extends Omit<LeasedDelivery, 'messageId' | 'sentAt'> {
+interface LeasedRow extends Omit<LeasedDelivery, 'messageId' | 'host' | 'sentAt'> {
   readonly message_id: string;
   readonly sent_at: Date;
 }
@@ -75,15 +76,75 @@ export async function leaseDeliveries(
     hostLimit,
     busyHosts,
   );
-  return rows.map(({ message_id: messageId, sent_at: sentAt, ...row }) => ({ ...row, messageId, sentAt }));
+  return rows.map(({ message_id: messageId, sent_at: sentAt, ...row }) => ({
+    ...row,
+    messageId,
+    sentAt,
+    host: new URL(row.url).hostname,
+  }));
 }
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** About a day in all; after one more attempt the delivery has failed. */
+const waitsMs = [
+  5_000,
+  minuteMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  hourMs,
+  2 * hourMs,
+  4 * hourMs,
+  8 * hourMs,
+  8 * hourMs,
+];
+/** How much longer than these waits some are, so that deliveries which failed together don't come together again. */
+const waitJitter = 0.2;
+const maxAskedMs = 24 * hourMs;
+const maxErrorLength = 500;
+
+/**
+ * Settles the attempt `$2`, or has the delivery wait for that of `$4` which is next; without a wait it has failed. Once its lease is over and
+ * another attempt has begun, only success counts.
+ */
+const settle: Statement = {
+  name: 'note_delivery',
+  first: `settled as (
+    update jobtree.callback_delivery d
+    set due_at = clock_timestamp() + ($4::float8[])[greatest(1, $2 - d.attempts_before)] * interval '1 millisecond',
+      delivered_at = case when $5 then clock_timestamp() end,
+      failed_at = case when not $5 and ($4::float8[])[greatest(1, $2 - d.attempts_before)] is null then clock_timestamp() end,
+      history = case when jsonb_array_length(d.history) >= 20 then d.history - 0 else d.history end || $3::jsonb
+    where d.id = $1 and d.due_at is not null and ($5 or d.attempts = $2)
+    returning d.endpoint
+  )`,
+  text: `update jobtree.callback_endpoint e set gone_at = clock_timestamp() from settled s where $6 and e.name = s.endpoint and e.gone_at is null`,
+};
 
 export async function noteDelivery(
   engine: CallbackEngine,
   { id, attempt, sentAt }: LeasedDelivery,
   answer: DeliveryAnswer & { readonly tookMs: number },
 ): Promise<void> {
-  await engine.database.call('note_delivery', id, attempt, JSON.stringify({ at: sentAt, ...answer }));
+  const { tookMs, statusCode, error, retryAfterMs, retryAt } = answer;
+  const isGone = error !== undefined && statusCode === 410;
+  // By the clock of Postgres, which said when it was sent.
+  const untilMs = retryAt === undefined ? 0 : retryAt.getTime() - sentAt.getTime() - tookMs;
+  const askedMs = Math.min(retryAfterMs ?? untilMs, maxAskedMs);
+  const waits =
+    error === undefined || isGone
+      ? []
+      : waitsMs.map((ms) => Math.max(ms * (1 + waitJitter * Math.random()), askedMs));
+  const shown = error === undefined ? undefined : [...error].slice(0, maxErrorLength).join('');
+  await engine.database.call(
+    settle,
+    id,
+    attempt,
+    JSON.stringify([{ at: sentAt, tookMs, statusCode, error: shown }]),
+    waits,
+    error === undefined,
+    isGone,
+  );
 }
 
 export const oldDeliveries: Old = {
@@ -96,13 +157,28 @@ export const oldDeliveries: Old = {
 export const pruneDeliveries = ({ database }: Pick<CallbackEngine, 'database'>): Promise<boolean> =>
   prune(database, oldDeliveries, 1_000);
 
+/** An endpoint that had answered 410 is called again. */
+const retry: Statement = {
+  name: 'retry_delivery',
+  first: `retried as (
+    update jobtree.callback_delivery d
+    set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
+    where d.id = $1 and ($2::text is null or starts_with(d.endpoint, $2))
+    returning d.endpoint
+  ), called as (
+    update jobtree.callback_endpoint e set gone_at = null from retried r where e.name = r.endpoint and e.gone_at is not null
+  )`,
+  text: 'select r.endpoint from retried r',
+};
+
 /** Sends it immediately, and again with the waits of a new delivery. Affects only a delivery to an endpoint of `tenant`, unless that is null. */
 export async function retryDelivery(
   engine: CallbackEngine,
   id: string,
   tenant: string | null = null,
 ): Promise<void> {
-  await engine.database.call('retry_delivery', id, tenant);
+  const [row] = await engine.database.call(retry, id, tenant === null ? null : beginningOf(tenant));
+  if (row === undefined) throw new NotFoundError(`There is no delivery ${id}.`, 'deliveryId');
 }
 
 const columns = `d.id, d.message_id as "messageId", d.endpoint, d.event, d.root_id as "rootId", d.body, d.created_at as "createdAt",

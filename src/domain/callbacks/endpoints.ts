@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queries, Statement } from '../../db/database.ts';
-import { InvalidInputError } from '../../errors.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { checkInteger, checkName, checkText } from '../values/checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxUrlLength } from '../values/limits.ts';
 import { namesOf } from '../values/tenants.ts';
@@ -30,6 +30,14 @@ export interface CallbackEndpoint {
 const lookUpMs = 3_000;
 const dayMs = 86_400_000;
 
+/** An endpoint that exists keeps its secret, and is called again if it had answered 410. */
+const put: Statement = {
+  name: 'put_endpoint',
+  text: `insert into jobtree.callback_endpoint as e (name, url, secret, created_at) values ($1, $2, $3, clock_timestamp())
+    on conflict (name) do update set url = excluded.url, gone_at = null
+    returning e.secret = $3 as created`,
+};
+
 /** Returns the secret only if the endpoint is new. */
 export async function putEndpoint(
   engine: CallbackEngine,
@@ -38,14 +46,18 @@ export async function putEndpoint(
   const name = checkName(endpoint.name, 'name', maxNameLength);
   const url = await checkUrl(engine, endpoint.url);
   const secret = newSecret();
-  const [row] = await engine.database.call<{ put_endpoint: boolean }>(
-    'put_endpoint',
-    name,
-    url,
-    engine.secrets.seal(secret, name),
-  );
-  return { secret: row?.put_endpoint ? secret : null };
+  const sealed = engine.secrets.seal(secret, name);
+  const [row] = await engine.database.call<{ created: boolean }>(put, name, url, sealed);
+  return { secret: row?.created ? secret : null };
 }
+
+const rotate: Statement = {
+  name: 'rotate_secret',
+  text: `update jobtree.callback_endpoint e
+    set secret = $2, previous_secret = e.secret, previous_secret_until = clock_timestamp() + $3 * interval '1 millisecond'
+    where e.name = $1
+    returning e.name`,
+};
 
 /** The previous secret is also used for signatures for `keepPreviousMs`. */
 export async function rotateSecret(
@@ -54,14 +66,20 @@ export async function rotateSecret(
   keepPreviousMs: number = dayMs,
 ): Promise<{ secret: string }> {
   const name = checkName(named, 'name', maxNameLength);
+  checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange);
   const secret = newSecret();
-  await engine.database.call(
-    'rotate_secret',
-    name,
-    engine.secrets.seal(secret, name),
-    checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange),
-  );
+  await change(engine, rotate, name, engine.secrets.seal(secret, name), keepPreviousMs);
   return { secret };
+}
+
+async function change(
+  { database }: CallbackEngine,
+  what: Statement,
+  name: string,
+  ...values: readonly unknown[]
+) {
+  const [row] = await database.call(what, name, ...values);
+  if (row === undefined) throw new NotFoundError(`There is no endpoint ${name}.`, 'name');
 }
 
 /** Does nothing if the secret has changed meanwhile. */
@@ -93,10 +111,14 @@ export async function sealSecrets({ database, secrets, logger }: CallbackEngine)
   }
 }
 
+const deleteOne: Statement = {
+  name: 'delete_endpoint',
+  text: 'delete from jobtree.callback_endpoint e where e.name = $1 returning e.name',
+};
+
 /** Deliveries to it that are pending fail. */
-export async function deleteEndpoint(engine: CallbackEngine, name: string): Promise<void> {
-  await engine.database.call('delete_endpoint', checkName(name, 'name', maxNameLength));
-}
+export const deleteEndpoint = (engine: CallbackEngine, name: string): Promise<void> =>
+  change(engine, deleteOne, checkName(name, 'name', maxNameLength));
 
 const columns = `name, url, created_at as "createdAt", gone_at as "goneAt",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil"`;

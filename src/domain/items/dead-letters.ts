@@ -1,5 +1,5 @@
 /** Items that failed for good, grouped by type, code and the pattern of the message. */
-import type { Queries, Statement } from '../../db/database.ts';
+import type { Queries, Statement, Survey } from '../../db/database.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { type Caller, coversType, type Scope } from '../access/rights.ts';
 import { checkInstant, checkText } from '../values/checks.ts';
@@ -240,14 +240,42 @@ export interface TreeDeadLetters {
   readonly hasMore: boolean;
 }
 
+/**
+ * The largest `$3` groups among the first `$2` dead letters of each tree, job by job: no more is read than is counted, whatever the jobs have.
+ * `counted` is how many dead letters of the tree were counted, in all groups.
+ */
+const treeDeadLetters: Survey = {
+  name: 'read_tree_dead_letters',
+  without: ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'],
+  text: `select t.n::integer, g.*
+    from unnest($1::uuid[]) with ordinality as t(root_id, n)
+    cross join lateral (
+      select c.fingerprint as id, c.type, c.code, c.pattern, count(*) as count, (sum(count(*)) over ())::bigint as counted
+      from (
+        select d.fingerprint, d.type, d.code, d.pattern
+        from (select j.id from jobtree.job j where j.root_id = t.root_id order by j.id) j
+        cross join lateral (
+          select d.fingerprint, d.type, d.code, d.pattern from jobtree.dead_letter d
+          where d.job_id = j.id
+          order by d.position
+          limit $2
+        ) d
+        limit $2
+      ) c
+      group by c.fingerprint, c.type, c.code, c.pattern
+      order by count(*) desc, c.fingerprint
+      limit $3
+    ) g
+    order by t.n, g.count desc, g.id`,
+};
+
 /** The largest groups among the first dead letters of each tree, in the order of the roots. */
 export async function readTreeDeadLetters(
   database: Queries,
   rootIds: readonly string[],
 ): Promise<TreeDeadLetters[]> {
   const { rows } = await database.surveys.query<TreeGroup & { n: number; counted: number }>({
-    name: 'read_tree_dead_letters',
-    text: 'select * from jobtree.dead_letters_of_trees($1, $2, $3)',
+    ...treeDeadLetters,
     values: [rootIds, mostCounted, mostTreeGroups],
   });
   return rootIds.map((_, i) => {

@@ -1,5 +1,5 @@
 /** Finds items of a job by their payloads. There is no index of payloads, so it reads one after the other: so many in a call. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Survey } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
@@ -24,6 +24,41 @@ export interface Found {
 export const mostFound = 100;
 const maxConditionLength = 1_000;
 
+/**
+ * At most 10,000 items are looked at, and at least one of about 16 million characters, in the order of the key up to the limit: whatever Postgres
+ * knows of the job, it must not read all of it. `searched` are those before the first that is left out.
+ */
+const search: Survey = {
+  name: 'search_items',
+  without: ['seqscan', 'bitmapscan'],
+  text: `with item as materialized (
+      select i.position, i.payload, row_number() over w as n, sum(i.payload_bytes) over w - i.payload_bytes as characters_before
+      from (
+        select * from jobtree.job_item i
+        where (i.job_id, i.position) >= ($1, $2) and (i.job_id, i.position) < ($1, 9223372036854775807)
+        order by i.job_id, i.position
+        limit 10001
+      ) i
+      window w as (order by i.job_id, i.position rows unbounded preceding)
+    ), found as materialized (
+      select i.position, i.n, row_number() over (order by i.n) as m
+      from item i
+      where i.n <= 10000 and i.characters_before < 16000000
+        and ($3::text[] is null or i.payload #>> $3::text[] = $4)
+        and ($5::text is null or strpos(lower(i.payload::text), lower($5::text)) > 0)
+    ), stop as (
+      -- The first item that is not looked at, or left out.
+      select coalesce(
+        (select f.n from found f where f.m = $6::integer + 1),
+        (select min(i.n) from item i where i.n > 10000 or i.characters_before >= 16000000)
+      ) as n
+    )
+    select to_json(array(select f.position from found f where f.m <= $6 order by f.m)) as positions,
+      coalesce(s.n - 1, (select count(*) from item))::integer as searched,
+      (select i.position from item i where i.n = s.n) as next_from
+    from stop s`,
+};
+
 /** The items from `from` on that meet the conditions, in their order, as far as one call looks. */
 export async function searchItems(
   database: Queries,
@@ -40,8 +75,7 @@ export async function searchItems(
     searched: number;
     next_from: number | null;
   }>({
-    name: 'search_items',
-    text: `select array_to_json(positions) as positions, searched, next_from from jobtree.search_items($1, $2, $3, $4, $5, $6)`,
+    ...search,
     values: [jobId, from?.position ?? 0, path, equals, text, first],
   });
   const [found] = rows;

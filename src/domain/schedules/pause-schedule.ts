@@ -1,8 +1,16 @@
+import type { Statement } from '../../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
-import { checkName } from '../values/checks.ts';
-import { maxNameLength } from '../values/limits.ts';
+import { changeSchedule } from './change-schedule.ts';
 
-/** Keeps a schedule from creating trees until it is resumed. Does nothing if it is paused already. */
-export async function pauseSchedule(engine: Engine, name: string): Promise<void> {
-  await engine.database.call('pause_schedule', checkName(name, 'name', maxNameLength));
-}
+const pause: Statement = {
+  name: 'pause_schedule',
+  text: `update jobtree.schedule s set paused_at = coalesce(s.paused_at, clock_timestamp()), next_at = null
+    where s.name = $1
+    returning s.name`,
+};
+
+/**
+ * Keeps a schedule from creating trees until it is resumed. Queued occurrences stay queued. Does nothing if it is paused already.
+ */
+export const pauseSchedule = (engine: Engine, name: string): Promise<void> =>
+  changeSchedule(engine, pause, name);

@@ -3,6 +3,7 @@ import { NotFoundError } from '../../errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { checkName } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
+import { changeSchedule } from './change-schedule.ts';
 import { followingOccurrence } from './occurrences.ts';
 import { readTiming } from './read-schedules.ts';
 
@@ -19,6 +20,5 @@ export async function resumeSchedule(engine: Engine, name: string): Promise<void
   const timing = await readTiming(engine.database, checkName(name, 'name', maxNameLength));
   if (timing === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
   const next = followingOccurrence(name, timing, timing.now);
-  const [row] = await engine.database.call(resume, name, next);
-  if (row === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
+  await changeSchedule(engine, resume, name, next);
 }
