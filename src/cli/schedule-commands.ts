@@ -5,7 +5,7 @@ import { parseDuration, parseTime, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';
 import { run } from './run.ts';
 
-export function addScheduleCommands(program: Command): void {
+export function addSchedules(program: Command): void {
   program
     .command('schedules')
     .description('List schedules, by name.')
@@ -14,7 +14,9 @@ export function addScheduleCommands(program: Command): void {
     .addOption(jsonOption('one object per line'))
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
     .action(run('end', async (options) => (await import('./commands/schedules.ts')).listSchedules(options)));
+}
 
+export function addSchedule(program: Command): void {
   const schedule = program
     .command('schedule')
     .description('Create, change, show, pause, resume, run, skip or delete a schedule.');
