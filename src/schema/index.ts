@@ -42,6 +42,7 @@ import './held-items.ts';
 import './standstills.ts';
 import './workers.ts';
 import './subscription.ts';
+import './watched-lists.ts';
 import './mutations/create-job.ts';
 import './mutations/enqueue.ts';
 import './mutations/create-upload.ts';
