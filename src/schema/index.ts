@@ -29,6 +29,7 @@ import './queue.ts';
 import './type-schema.ts';
 import './serialize-key.ts';
 import './dead-letters.ts';
+import './tree-dead-letters.ts';
 import './operation.ts';
 import './callbacks.ts';
 import './api-keys.ts';

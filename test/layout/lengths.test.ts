@@ -8,6 +8,7 @@ const lists = {
   'src/dashboard/texts/en.ts': 'the texts of the dashboard',
   'src/settings.ts': 'the settings',
 };
+/** Yet to be cut where their subjects change. */
 const longFiles = [
   'src/client/worker/exchanges.ts',
   'src/db/migrate.ts',
@@ -22,8 +23,6 @@ const longFiles = [
   'src/domain/work/standstills.ts',
   'src/events/hub.ts',
   'src/events/transport.ts',
-  'src/schema/dead-letters.ts',
-  'src/schema/job-list.ts',
   'src/server/execution/operations.ts',
   'src/server/execution/subscription-group.ts',
   'src/server/http/metrics.ts',
@@ -49,7 +48,6 @@ const longFunctions: Readonly<Record<string, number>> = {
   'src/domain/jobs/watched-pages.ts': 1,
   'src/domain/work/claim-items.ts': 1,
   'src/files/import-file.ts': 1,
-  'src/schema/progress.ts': 1,
   'src/server/http/upload-body.ts': 1,
   'src/server/sockets/socket-connection.ts': 1,
 };
