@@ -207,16 +207,6 @@ function treeFields(t: TreeFields) {
       description:
         'Grows with every change of any job of the tree, compared as text: pass it as `sinceRevision` to `jobTreeProgress` to continue from here.',
     }),
-    openJobs: t.int({
-      seenBy: 'PROGRESS',
-      description: 'How many jobs of the tree are not complete.',
-      resolve: ({ counts }) => counts.openJobs,
-    }),
-    unsealedJobs: t.int({
-      seenBy: 'PROGRESS',
-      description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
-      resolve: ({ counts }) => counts.unsealedJobs,
-    }),
     stage: t.int({
       seenBy: 'PROGRESS',
       description:
@@ -253,14 +243,24 @@ function treeFields(t: TreeFields) {
         'The share of all items of the tree that are finished, from 0 to 100, rounded down; 100 only when the tree is complete. Null while any of its jobs is unsealed, since the share would go back as items are added (a fed job is sealed when its parent is complete); show `itemProgress` of `itemCount` until then. It never goes back, unless a replay of dead letters reopens the tree.',
       resolve: ({ counts }) => treePercent(counts),
     }),
-    ...itemCounts(t),
+    ...countFields(t),
   };
 }
 
-function itemCounts(t: TreeFields) {
+function countFields(t: TreeFields) {
   const sum = (name: 'itemCount' | 'succeeded' | 'failed' | 'cancelled', description: string) =>
     t.field({ seenBy: 'PROGRESS', type: 'Count', description, resolve: ({ counts }) => counts[name] });
   return {
+    openJobs: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree are not complete.',
+      resolve: ({ counts }) => counts.openJobs,
+    }),
+    unsealedJobs: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
+      resolve: ({ counts }) => counts.unsealedJobs,
+    }),
     itemCount: sum(
       'itemCount',
       'How many items the jobs of the tree have; final once all of them are sealed.',

@@ -118,7 +118,7 @@ it('finds a circle', () => {
 
 it('finds the imports that it judges', () => {
   expect(
-    imports('server/create-app.ts').map((specifier) => target('server/create-app.ts', specifier)),
+    imports('server/wire-engine.ts').map((specifier) => target('server/wire-engine.ts', specifier)),
   ).toContain('domain');
 });
 
