@@ -6,120 +6,11 @@
 import { z } from 'zod';
 import { isLoopback } from './encryption.ts';
 import { type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
-import type { RedisConfig } from './redis-url.ts';
 import { foreignNames, secretSettings, settings } from './settings.ts';
 
 const environment = z.object(settings);
 
 export type AuthWay = 'keys' | 'jwt' | 'proxy';
-
-export interface JwtConfig {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly jwksUrl: string;
-  readonly algorithms: readonly string[];
-  readonly clockSkewSeconds: number;
-  readonly rolesClaim: string;
-  readonly typesClaim: string;
-  readonly treesClaim: string;
-  readonly tenantClaim: string;
-}
-
-/** How people sign in to the dashboard at the issuer of tokens. */
-export interface OpenIdConfig {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly scope: string;
-  /** Of the requests to the issuer, besides the usual ones: as in a URL. */
-  readonly parameters: string;
-  /** Whether its id tokens are those for this server, and not its access tokens. */
-  readonly usesIdToken: boolean;
-}
-
-export interface ProxyConfig {
-  readonly userHeader: string;
-  readonly rolesHeader: string;
-  readonly tenantHeader: string;
-  readonly secret: string | undefined;
-  readonly networks: readonly string[];
-}
-
-/** The limits of a caller or a tenant; null for no limit. */
-export interface LimitedRates {
-  readonly requestsPerSecond: number | null;
-  readonly costPerSecond: number | null;
-  readonly subscriptions: number | null;
-}
-
-export interface Config {
-  readonly databaseUrl: string | undefined;
-  readonly directDatabaseUrl: string | undefined;
-  readonly preparedStatements: boolean;
-  readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
-  readonly dataDirectory: string;
-  readonly host: string;
-  /** How callers show who they are. If it is empty, nobody has to. */
-  readonly auth: readonly AuthWay[];
-  /** If `auth` is empty, whether that is intended: JOBTREE_AUTH is set, or the address is a loopback one. */
-  readonly isOpenKnowingly: boolean;
-  readonly jwt: JwtConfig | undefined;
-  readonly openId: OpenIdConfig | undefined;
-  readonly proxy: ProxyConfig | undefined;
-  /** The first key seals; all of them open. */
-  readonly secretsKeys: readonly Buffer[];
-  /** The files of its certificate and key; undefined for HTTP without TLS. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly port: number;
-  readonly poolSize: number;
-  readonly databaseTimeoutMs: number;
-  readonly startTimeoutMs: number;
-  readonly durableClaims: boolean;
-  readonly maxJsonBytes: number;
-  readonly maxRequestBytes: number;
-  readonly maxUploadBytes: number;
-  readonly maxFileTextBytes: number;
-  readonly uploadLifetimeMs: number;
-  /** Undefined if uploads are in Postgres. */
-  readonly uploadStore: ObjectStoreConfig | undefined;
-  readonly maxQueryTokens: number;
-  readonly maxQueryCost: number;
-  readonly maxAnswerBytes: number;
-  readonly maxRequests: number;
-  readonly maxOperationsPerSocket: number;
-  readonly maxMessagesPerSecond: number;
-  readonly callerConnections: number;
-  readonly callerSubscriptionCost: number;
-  /** The limits of each caller. */
-  readonly callerRates: LimitedRates;
-  readonly tenantRates: LimitedRates;
-  readonly tenantConnections: number | null;
-  /** What a tenant may store; null for no limit. */
-  readonly tenantStored: { readonly items: number | null; readonly bytes: number | null };
-  readonly callerBytes: number;
-  readonly maxBytesUnderWay: number;
-  readonly trustedProxies: number;
-  readonly foldIntervalMs: number;
-  readonly sweepIntervalMs: number;
-  readonly callbackTimeoutMs: number;
-  readonly callbackNetworks: readonly string[];
-  readonly retentionSeconds: number | null;
-  /** Null to keep entries for ever. */
-  readonly auditRetentionSeconds: number | null;
-  readonly idleSeconds: number;
-  readonly idleExpirySeconds: number | null;
-  readonly slowFactor: number;
-  readonly slowAfterMs: number;
-  readonly metrics: boolean;
-  readonly metricsTypes: number;
-  readonly shutdownDelayMs: number;
-  readonly shutdownTimeoutMs: number;
-  readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
-  readonly logPayloads: boolean;
-  readonly allowedHosts: readonly string[];
-  readonly allowedOrigins: readonly string[];
-  readonly dashboard: boolean;
-  readonly graphiql: boolean;
-}
 
 /** The environment can't be used; the message lists every problem on a line of its own. */
 export class ConfigError extends Error {
@@ -140,17 +31,29 @@ function suggestion(name: string): string {
   return near === undefined ? '' : `: did you mean ${near}?`;
 }
 
+export type Config = ReturnType<typeof toConfig>;
+
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems = Object.keys(env)
     .filter((name) => name.startsWith('JOBTREE_') && !(name in settings) && !foreignNames.has(name))
     .map((name) => `${name} is not a setting${suggestion(name)}`);
-
   // An empty value means "not set", as it does for most programs.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => problemOf(issue, given)));
   }
+  problems.push(...problemsBetween(given));
+  const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
+  if (problems.length > 0 || !parsed.success) {
+    throw new ConfigError(`The settings can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+  }
+  return toConfig(parsed.data, uploadStore);
+}
+
+/** What is wrong with settings that are good on their own. */
+function problemsBetween(given: Readonly<Record<string, string | undefined>>): string[] {
+  const problems: string[] = [];
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
     problems.push('JOBTREE_DIRECT_DATABASE_URL is set, so DATABASE_URL must be set, too');
   }
@@ -176,68 +79,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     );
   if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
     problems.push('JOBTREE_TLS_CERT_FILE and JOBTREE_TLS_KEY_FILE must be set together');
-  const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
-  if (problems.length > 0 || !parsed.success) {
-    throw new ConfigError(`The settings can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
-  }
+  return problems;
+}
 
-  const value = parsed.data;
+function toConfig(value: Values, uploadStore: ObjectStoreConfig | undefined) {
   return Object.freeze({
-    databaseUrl: value.DATABASE_URL,
-    directDatabaseUrl: value.JOBTREE_DIRECT_DATABASE_URL,
-    preparedStatements: value.JOBTREE_PREPARED_STATEMENTS === 'true',
-    redis: value.REDIS_URL && Object.freeze({ ...value.REDIS_URL, prefix: value.JOBTREE_REDIS_PREFIX }),
-    dataDirectory: value.JOBTREE_DATA_DIR,
+    ...toConnections(value),
+    ...toAccess(value),
+    ...toLimits(value),
     host: value.JOBTREE_HOST,
-    auth: Object.freeze(ways),
-    jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
-    openId: toOpenId(value),
-    proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
-    tls: toTls(value),
-    isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
     port: value.JOBTREE_PORT,
-    poolSize: value.JOBTREE_POOL_SIZE,
-    databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
-    startTimeoutMs: value.JOBTREE_START_TIMEOUT_MS,
-    durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
-    maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
-    maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
-    maxUploadBytes: value.JOBTREE_MAX_UPLOAD_BYTES,
-    maxFileTextBytes: value.JOBTREE_MAX_FILE_TEXT_BYTES,
     uploadLifetimeMs: value.JOBTREE_UPLOAD_LIFETIME_MS,
+    /** Undefined if uploads are in Postgres. */
     uploadStore,
-    maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
-    maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
-    maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
-    maxRequests: value.JOBTREE_MAX_REQUESTS,
-    maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
-    maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
-    callerConnections: value.JOBTREE_CALLER_CONNECTIONS,
-    callerSubscriptionCost: value.JOBTREE_CALLER_SUBSCRIPTION_COST,
-    callerRates: Object.freeze({
-      requestsPerSecond: numberOf(value.JOBTREE_CALLER_REQUESTS_PER_SECOND),
-      costPerSecond: numberOf(value.JOBTREE_CALLER_COST_PER_SECOND),
-      subscriptions: numberOf(value.JOBTREE_CALLER_SUBSCRIPTIONS),
-    }),
-    tenantRates: Object.freeze({
-      requestsPerSecond: numberOf(value.JOBTREE_TENANT_REQUESTS_PER_SECOND),
-      costPerSecond: numberOf(value.JOBTREE_TENANT_COST_PER_SECOND),
-      subscriptions: numberOf(value.JOBTREE_TENANT_SUBSCRIPTIONS),
-    }),
-    tenantConnections: numberOf(value.JOBTREE_TENANT_CONNECTIONS),
-    tenantStored: Object.freeze({
-      items: numberOf(value.JOBTREE_TENANT_MAX_STORED_ITEMS),
-      bytes: numberOf(value.JOBTREE_TENANT_MAX_STORED_BYTES),
-    }),
-    callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
-    maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
-    trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
-    secretsKeys: (value.JOBTREE_SECRETS_KEY?.split(',') ?? []).map((key) => Buffer.from(key, 'base64')),
     retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
+    /** Null to keep entries for ever. */
     auditRetentionSeconds: orNull(value.JOBTREE_AUDIT_RETENTION_SECONDS),
     idleSeconds: value.JOBTREE_IDLE_SECONDS,
     idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
@@ -249,11 +109,82 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
-    allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
-    allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     dashboard: value.JOBTREE_DASHBOARD === 'true',
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
+}
+
+/** The databases. */
+function toConnections(value: Values) {
+  return {
+    databaseUrl: value.DATABASE_URL,
+    directDatabaseUrl: value.JOBTREE_DIRECT_DATABASE_URL,
+    preparedStatements: value.JOBTREE_PREPARED_STATEMENTS === 'true',
+    redis: value.REDIS_URL && Object.freeze({ ...value.REDIS_URL, prefix: value.JOBTREE_REDIS_PREFIX }),
+    dataDirectory: value.JOBTREE_DATA_DIR,
+    poolSize: value.JOBTREE_POOL_SIZE,
+    databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
+    startTimeoutMs: value.JOBTREE_START_TIMEOUT_MS,
+    durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
+  };
+}
+
+/** Who may call, and from where. */
+function toAccess(value: Values) {
+  const ways = toWays(value.JOBTREE_AUTH);
+  return {
+    /** How callers show who they are. If it is empty, nobody has to. */
+    auth: Object.freeze(ways),
+    /** If `auth` is empty, whether that is intended: JOBTREE_AUTH is set, or the address is a loopback one. */
+    isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
+    jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
+    openId: toOpenId(value),
+    proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
+    /** The first key seals; all of them open. */
+    secretsKeys: (value.JOBTREE_SECRETS_KEY?.split(',') ?? []).map((key) => Buffer.from(key, 'base64')),
+    /** The files of its certificate and key; undefined for HTTP without TLS. */
+    tls: toTls(value),
+    trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
+    allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
+    allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
+  };
+}
+
+/** How large a request may be, and how much a caller or a tenant may have. */
+function toLimits(value: Values) {
+  return {
+    maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
+    maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    maxUploadBytes: value.JOBTREE_MAX_UPLOAD_BYTES,
+    maxFileTextBytes: value.JOBTREE_MAX_FILE_TEXT_BYTES,
+    maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
+    maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
+    maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
+    maxRequests: value.JOBTREE_MAX_REQUESTS,
+    maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
+    maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
+    maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
+    callerConnections: value.JOBTREE_CALLER_CONNECTIONS,
+    callerSubscriptionCost: value.JOBTREE_CALLER_SUBSCRIPTION_COST,
+    /** The limits of each caller; null for no limit. */
+    callerRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_CALLER_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_CALLER_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_CALLER_SUBSCRIPTIONS),
+    }),
+    callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
+    tenantRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_TENANT_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_TENANT_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_TENANT_SUBSCRIPTIONS),
+    }),
+    tenantConnections: numberOf(value.JOBTREE_TENANT_CONNECTIONS),
+    /** What a tenant may store; null for no limit. */
+    tenantStored: Object.freeze({
+      items: numberOf(value.JOBTREE_TENANT_MAX_STORED_ITEMS),
+      bytes: numberOf(value.JOBTREE_TENANT_MAX_STORED_BYTES),
+    }),
+  };
 }
 
 /** The setting, its value and the rule: `JOBTREE_PORT is "abc": it must be a whole number from 0 to 65535`. */
@@ -283,11 +214,13 @@ const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 
 type Values = z.infer<typeof environment>;
 
-function toTls({ JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile }: Values): Config['tls'] {
+function toTls({ JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile }: Values) {
   return certFile !== undefined && keyFile !== undefined ? Object.freeze({ certFile, keyFile }) : undefined;
 }
 
-function toJwt(value: Values): JwtConfig {
+export type JwtConfig = ReturnType<typeof toJwt>;
+
+function toJwt(value: Values) {
   return {
     issuer: value.JOBTREE_JWT_ISSUER ?? '',
     audience: value.JOBTREE_JWT_AUDIENCE ?? '',
@@ -308,20 +241,26 @@ function isWebAddress(text = ''): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-function toOpenId(value: Values): OpenIdConfig | undefined {
+export type OpenIdConfig = NonNullable<ReturnType<typeof toOpenId>>;
+
+/** How people sign in to the dashboard at the issuer of tokens. */
+function toOpenId(value: Values) {
   const { JOBTREE_DASHBOARD_CLIENT_ID: clientId, JOBTREE_JWT_ISSUER: issuer } = value;
   if (clientId === undefined || issuer === undefined) return undefined;
   return Object.freeze({
     issuer,
     clientId,
     scope: value.JOBTREE_DASHBOARD_SCOPE,
+    /** Of the requests to the issuer, besides the usual ones: as in a URL. */
     parameters: value.JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS ?? '',
-    // Those are made for the client itself, and so for the server if it expects that.
+    /** Whether its id tokens are those for this server: they are made for the client itself, and so for the server if it expects that. */
     usesIdToken: value.JOBTREE_JWT_AUDIENCE === clientId,
   });
 }
 
-function toProxy(value: Values): ProxyConfig {
+export type ProxyConfig = ReturnType<typeof toProxy>;
+
+function toProxy(value: Values) {
   return {
     userHeader: value.JOBTREE_PROXY_USER_HEADER,
     rolesHeader: value.JOBTREE_PROXY_ROLES_HEADER,

@@ -24,7 +24,7 @@ export function addApiKeyCommands(program: Command): void {
         ),
       );
 
-  add('create', 'Create a key and print it. It is shown only once.')
+  const create = add('create', 'Create a key and print it. It is shown only once.')
     .argument('<name>', 'a name, for people')
     .addOption(new Option('--role <role...>', 'what it may do').choices([...roles]).makeOptionMandatory())
     .option('--type <type...>', 'only jobs of these types: names, or prefixes that end in *')
@@ -34,7 +34,23 @@ export function addApiKeyCommands(program: Command): void {
       '--expires <time>',
       'when it expires: a time, or how long from now (90d) (default: never)',
       parseEnd,
-    )
+    );
+  withLimits(create).action(run('end', async (name, options) => (await commands()).createKey(name, options)));
+  add('list', 'List keys by name, including revoked and expired ones.').action(
+    run('end', async (options) => (await commands()).listApiKeys(options)),
+  );
+  add('rotate', 'Replace the secret text of a key, and print the new one.')
+    .argument('<id>', 'the id of the key')
+    .option('--keep <time>', 'how long the old one stays valid (default: 24h)', parseDuration)
+    .action(run('end', async (id, options) => (await commands()).rotateKey(id, options)));
+  add('revoke', 'Revoke a key for good. Servers notice within five seconds.')
+    .argument('<id>', 'the id of the key')
+    .action(run('end', async (id, options) => (await commands()).revokeKey(id, options)));
+}
+
+/** The limits of one key. */
+function withLimits(command: Command): Command {
+  return command
     .option(
       '--requests-per-second <n>',
       'how many operations it may send per second',
@@ -60,16 +76,5 @@ export function addApiKeyCommands(program: Command): void {
       '--stored-bytes <n>',
       'the same for bytes of payloads, results and uploads',
       parseWholeNumber(1, Number.MAX_SAFE_INTEGER),
-    )
-    .action(run('end', async (name, options) => (await commands()).createKey(name, options)));
-  add('list', 'List keys by name, including revoked and expired ones.').action(
-    run('end', async (options) => (await commands()).listApiKeys(options)),
-  );
-  add('rotate', 'Replace the secret text of a key, and print the new one.')
-    .argument('<id>', 'the id of the key')
-    .option('--keep <time>', 'how long the old one stays valid (default: 24h)', parseDuration)
-    .action(run('end', async (id, options) => (await commands()).rotateKey(id, options)));
-  add('revoke', 'Revoke a key for good. Servers notice within five seconds.')
-    .argument('<id>', 'the id of the key')
-    .action(run('end', async (id, options) => (await commands()).revokeKey(id, options)));
+    );
 }

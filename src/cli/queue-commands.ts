@@ -14,7 +14,7 @@ import {
 import { helpEnd } from './help-text.ts';
 import { run } from './run.ts';
 
-export function addQueueCommands(program: Command): void {
+export function addTop(program: Command): void {
   program
     .command('top')
     .description('Show live how much of each type is done, how long it waits and takes, and what fails.')
@@ -40,7 +40,9 @@ export function addQueueCommands(program: Command): void {
       ),
     )
     .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));
+}
 
+export function addQueues(program: Command): void {
   program
     .command('queues')
     .description(
@@ -56,7 +58,9 @@ export function addQueueCommands(program: Command): void {
       ),
     )
     .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
+}
 
+export function addQueue(program: Command): void {
   program
     .command('queue')
     .description('Show how much of a type waits and runs, and its settings. Options change them first.')
@@ -110,7 +114,9 @@ export function addQueueCommands(program: Command): void {
       ),
     )
     .action(run('end', async (type, options) => (await import('./commands/queues.ts')).queue(type, options)));
+}
 
+export function addKeys(program: Command): void {
   program
     .command('keys')
     .description('List the serialize keys with the most blocked items.')

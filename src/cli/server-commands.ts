@@ -18,7 +18,7 @@ export function addDemo(program: Command): void {
     .action(run('continue', async (options) => (await import('./commands/demo.ts')).demo(options)));
 }
 
-export function addServerCommands(program: Command): void {
+export function addStart(program: Command): void {
   program
     .command('start')
     .description('Run the server until Ctrl-C or SIGTERM.')
@@ -32,13 +32,17 @@ export function addServerCommands(program: Command): void {
       ),
     )
     .action(run('continue', async (options) => (await import('./commands/start.ts')).start(options)));
+}
 
+export function addMigrate(program: Command): void {
   program
     .command('migrate')
     .description('Bring the database up to this version. `start` does this too.')
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable'], settings))
     .action(run('continue', async () => (await import('./commands/migrate.ts')).migrate()));
+}
 
+export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('Check Postgres, Redis, the servers and the work: what is wrong, since when, what to do.')
@@ -62,7 +66,9 @@ export function addServerCommands(program: Command): void {
       ),
     )
     .action(run('end', async (options) => (await import('./commands/doctor.ts')).doctor(options)));
+}
 
+export function addPsql(program: Command): void {
   program
     .command('psql')
     .description('Open psql on the database of the settings; by default that is the embedded Postgres.')
@@ -77,7 +83,9 @@ export function addServerCommands(program: Command): void {
       ),
     )
     .action(run('continue', async (args) => (await import('./commands/psql.ts')).psql(args)));
+}
 
+export function addRoles(program: Command): void {
   program
     .command('roles')
     .description('Print the SQL that creates the roles jobtree_enqueue, jobtree_work and jobtree_watch.')

@@ -3,7 +3,7 @@
  * tells overload from outage.
  */
 import pg from 'pg';
-import { destroySocket } from './database.ts';
+import { destroySocket } from './pools.ts';
 
 /**
  * FULL: it answers, but has no free connection. CLOSED: it answers that it accepts none, since it starts, recovers or stops. READ_ONLY: it accepts

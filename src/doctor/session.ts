@@ -4,7 +4,7 @@
  * worse.
  */
 import pg from 'pg';
-import { destroySocket } from '../db/database.ts';
+import { destroySocket } from '../db/pools.ts';
 import { leavesSession } from '../db/sqlstate.ts';
 import { withTimeout } from '../events/with-timeout.ts';
 

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { destroySocket } from '../db/database.ts';
+import { destroySocket } from '../db/pools.ts';
 import { TimeoutError, withTimeout } from './with-timeout.ts';
 
 /** Runs one statement on the connection. Without an answer in time it fails, and the connection is lost. */

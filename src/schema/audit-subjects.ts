@@ -1,6 +1,7 @@
 /** Audit subjects for inputs that are more than an id or a name: no payloads, no secrets, and nothing that may contain one. */
 
-import type { GivenFile, GivenJob } from './inputs.ts';
+import type { GivenFile } from './file-input.ts';
+import type { GivenJob } from './inputs.ts';
 
 /** The settings that are given, with their values. */
 export function toSettings(change: object): string[] {

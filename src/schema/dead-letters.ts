@@ -1,15 +1,11 @@
 import {
   type DeathCount as DeathCountState,
   type DeadLetterGroup as GroupState,
-  mostTreeGroups,
   readDeadItems,
   readDigest,
   readGroupHistories,
   readGroups,
   readLargestGroups,
-  readTreeDeadLetters,
-  type TreeDeadLetters as TreeDeadLettersState,
-  type TreeGroup,
 } from '../domain/items/dead-letters.ts';
 import type { DeadLetterFilter as Filter } from '../domain/items/operations.ts';
 import { checkBatch, checkInteger, checkText } from '../domain/values/checks.ts';
@@ -20,11 +16,11 @@ import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { countOf, inScopeOnly, itemFilterFields, toItemFilter } from './item-filter.ts';
 import { itemOrNull, JobItem } from './job-item.ts';
-import { createGroupLoader, createLoader } from './loader.ts';
+import { createGroupLoader } from './loader.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { loadItems } from './read-items.ts';
-import { seesWhole, shownTypes } from './scope.ts';
+import { shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
 export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
@@ -225,56 +221,6 @@ builder.queryField('deadLetterDigest', (t) =>
         return group === undefined ? [] : { count, group };
       });
     },
-  }),
-);
-
-const TreeDeadLetterGroup = builder.objectRef<TreeGroup>('TreeDeadLetterGroup').implement({
-  description: 'The dead letters of one tree that are in one group.',
-  fields: (t) => ({
-    groupId: t.id({
-      description: 'The id of the group, for `node`, `replayDeadLetters` and `discardDeadLetters`.',
-      resolve: ({ id }) => encodeGlobalId('DeadLetterGroup', id),
-    }),
-    type: t.exposeString('type', { description: 'The type of their jobs.' }),
-    code: t.exposeString('code', { description: 'The code of their last failure.' }),
-    pattern: t.exposeString('pattern', {
-      description: 'The pattern of the message of their last failure, as `DeadLetterGroup` has it.',
-    }),
-    count: t.expose('count', { type: 'Count', description: 'How many of the dead letters of the tree.' }),
-  }),
-});
-
-const TreeDeadLetters = builder.objectRef<TreeDeadLettersState>('TreeDeadLetters').implement({
-  description: 'What the items of a tree failed of for good, and were neither replayed nor discarded.',
-  fields: (t) => ({
-    groups: t.field({
-      type: [TreeDeadLetterGroup],
-      complexity: { multiplier: mostTreeGroups },
-      description: `Its dead letters by type, code and pattern of the message: up to ${mostTreeGroups} groups, the largest first.`,
-      resolve: ({ groups }) => groups,
-    }),
-    hasMore: t.exposeBoolean('hasMore', {
-      description:
-        'Whether the tree may have more dead letters than these groups count: the first 10,000, job by job, are counted.',
-    }),
-  }),
-});
-
-const ofTrees = createLoader((rootIds: readonly string[], { engine }) =>
-  readTreeDeadLetters(engine.database, rootIds),
-);
-
-builder.prismaObjectField('Job', 'treeDeadLetters', (t) =>
-  t.field({
-    type: TreeDeadLetters,
-    nullable: true,
-    // Looks at all jobs of the tree.
-    complexity: 300,
-    description:
-      'Why items of its whole tree failed for good: its dead letters by group. Null for callers whose scope does not include the whole tree.',
-    select: { rootId: true },
-    resolve: async ({ rootId }, _, context) =>
-      (await seesWhole(context, rootId)) ? ofTrees(context).load(rootId) : null,
   }),
 );
 

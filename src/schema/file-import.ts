@@ -5,8 +5,8 @@ import {
   readFileImports,
 } from '../domain/uploads/file-imports.ts';
 import { builder } from './builder.ts';
+import { FileFormat } from './file-input.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { FileFormat } from './inputs.ts';
 import { createLoader } from './loader.ts';
 
 export const fileImports = createLoader(async (jobIds: readonly string[], { engine }) => {

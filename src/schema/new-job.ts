@@ -1,8 +1,9 @@
 /** Turns the jobs of an input into those of the domain, with their files stored as uploads and referred to by key. */
 import type { NewJob } from '../domain/jobs/create-job.ts';
 import type { NewFile } from '../domain/uploads/file-options.ts';
+import type { GivenFile } from './file-input.ts';
 import { keyOf } from './global-id.ts';
-import type { GivenFile, GivenJob } from './inputs.ts';
+import type { GivenJob } from './inputs.ts';
 import type { ReceivedFile } from './received-file.ts';
 
 /** Adds files sent with the request to `files`. `path`: the position of the job in the input. */

@@ -184,11 +184,9 @@ export interface TreeState {
   readonly counts: TreeCounts;
 }
 
-type Types = typeof builder.$inferSchemaTypes;
+type TreeFields = PothosSchemaTypes.ObjectFieldBuilder<typeof builder.$inferSchemaTypes, TreeState>;
 
-function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
-  const sum = (name: 'itemCount' | 'succeeded' | 'failed' | 'cancelled', description: string) =>
-    t.field({ seenBy: 'PROGRESS', type: 'Count', description, resolve: ({ counts }) => counts[name] });
+function treeFields(t: TreeFields) {
   return {
     rootId: t.id({
       seenBy: 'PROGRESS',
@@ -208,16 +206,6 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
       seenBy: 'PROGRESS',
       description:
         'Grows with every change of any job of the tree, compared as text: pass it as `sinceRevision` to `jobTreeProgress` to continue from here.',
-    }),
-    openJobs: t.int({
-      seenBy: 'PROGRESS',
-      description: 'How many jobs of the tree are not complete.',
-      resolve: ({ counts }) => counts.openJobs,
-    }),
-    unsealedJobs: t.int({
-      seenBy: 'PROGRESS',
-      description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
-      resolve: ({ counts }) => counts.unsealedJobs,
     }),
     stage: t.int({
       seenBy: 'PROGRESS',
@@ -255,6 +243,24 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
         'The share of all items of the tree that are finished, from 0 to 100, rounded down; 100 only when the tree is complete. Null while any of its jobs is unsealed, since the share would go back as items are added (a fed job is sealed when its parent is complete); show `itemProgress` of `itemCount` until then. It never goes back, unless a replay of dead letters reopens the tree.',
       resolve: ({ counts }) => treePercent(counts),
     }),
+    ...countFields(t),
+  };
+}
+
+function countFields(t: TreeFields) {
+  const sum = (name: 'itemCount' | 'succeeded' | 'failed' | 'cancelled', description: string) =>
+    t.field({ seenBy: 'PROGRESS', type: 'Count', description, resolve: ({ counts }) => counts[name] });
+  return {
+    openJobs: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree are not complete.',
+      resolve: ({ counts }) => counts.openJobs,
+    }),
+    unsealedJobs: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
+      resolve: ({ counts }) => counts.unsealedJobs,
+    }),
     itemCount: sum(
       'itemCount',
       'How many items the jobs of the tree have; final once all of them are sealed.',
@@ -280,7 +286,7 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
   description:
     'The progress of a tree, summed up over its jobs; also all its jobs in the first event of a subscription, and the changed ones in later events.',
   fields: (t) => ({
-    ...treeFields(t as unknown as PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>),
+    ...treeFields(t as unknown as TreeFields),
     jobs: t.expose('jobs', {
       seenBy: 'PROGRESS',
       type: [JobProgress],

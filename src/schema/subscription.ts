@@ -1,26 +1,14 @@
 import { checkIntroduction } from '../domain/engine/workers.ts';
 import { readOperations } from '../domain/items/operations.ts';
-import { type MarkedRow, readItemPage, readJobPage } from '../domain/jobs/watched-pages.ts';
 import { checkInteger, checkRevision } from '../domain/values/checks.ts';
-import { parseItemId } from '../domain/values/ids.ts';
-import { maxBatch } from '../domain/values/limits.ts';
-import { type Queue as QueueState, readQueues } from '../domain/work/queues.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
-import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
-import { encodeGlobalId, keyOf } from './global-id.ts';
-import { Job } from './job.ts';
-import { JobItem } from './job-item.ts';
-import { JobFilter, toConditions } from './job-list.ts';
+import { keyOf } from './global-id.ts';
 import { Operation } from './operation.ts';
-import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { Query } from './query.ts';
-import { checkTypes, Queue, typesDescription } from './queue.ts';
-import { loadItems } from './read-items.ts';
-import { stillThere } from './read-jobs.ts';
-import { checkJob, checkTree, checkTypeScope, shownTypes } from './scope.ts';
-import { selectedFields } from './selection.ts';
+import { checkTypes } from './queue.ts';
+import { checkJob, checkTree, checkTypeScope } from './scope.ts';
 import type { Services } from './services.ts';
 import { toIntroduction, WorkerInput } from './workers.ts';
 
@@ -33,61 +21,16 @@ const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').im
   }),
 });
 
-const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange').implement({
-  description: 'Changes on a page of items.',
-  fields: (t) => ({
-    items: t.field({
-      seenBy: 'ITEMS',
-      type: [JobItem],
-      description:
-        'The items that are new on the page or have changed, up to 1,000, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
-      resolve: ({ changed }, _, context, info) =>
-        loadItems(
-          changed.flatMap(({ id }) => parseItemId(id) ?? []),
-          context,
-          info,
-        ),
-    }),
-    goneIds: t.idList({
-      seenBy: 'ITEMS',
-      description: 'The ids of items that are no longer on the page: up to 1,000.',
-      resolve: ({ gone }) => gone.map((id) => encodeGlobalId('JobItem', id)),
-    }),
-  }),
-});
-
-const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implement({
-  description: 'Changes in a list of jobs.',
-  fields: (t) => ({
-    jobs: t.prismaField({
-      type: [Job],
-      description: 'The jobs that are new in the list or have changed, up to 1,000, the newest first.',
-      resolve: async (query, { changed }, _, context, info) => {
-        const jobs = await context.engine.database.prisma.job.findMany({
-          ...query,
-          where: { id: { in: changed.map(({ id }) => id) } },
-          orderBy: { id: 'desc' },
-        });
-        return stillThere(jobs, context, info);
-      },
-    }),
-    goneIds: t.idList({
-      description: 'The ids of jobs that are no longer in the list: up to 1,000.',
-      resolve: ({ gone }) => gone.map((id) => encodeGlobalId('Job', id)),
-    }),
-  }),
-});
-
 const progressIntervalMs = { lowest: 20, standard: 100 };
-const pageIntervalMs = { lowest: 100, standard: 500 };
+export const pageIntervalMs = { lowest: 100, standard: 500 };
 const liveIntervalMs = { lowest: 1_000, standard: 1_000 };
 const longestIntervalMs = 60_000;
 
-function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
+export function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
   return `The first change is sent at once; later ones are merged and sent at most this often, in milliseconds: ${lowest} to 60,000. Default: ${standard}.`;
 }
 
-function checkInterval(
+export function checkInterval(
   intervalMs: number | null | undefined,
   { lowest, standard }: typeof progressIntervalMs,
 ): number {
@@ -97,11 +40,8 @@ function checkInterval(
 const sinceRevisionDescription =
   'The last revision that you have seen: only newer states are sent, and the final state. Use it to continue after a lost connection, on this server or another.';
 
-/** Fields of a listed job that change with the other jobs of its tree. */
-const ofTrees = ['treeProgress', 'tree', 'children'];
-
 /** Subscribers to the same thing share one execution: the event of such a field is a `Live`. */
-const shared = { extensions: { shared: true } };
+export const shared = { extensions: { shared: true } };
 
 builder.subscriptionType({
   description: 'Changes, as they happen.',
@@ -167,76 +107,6 @@ builder.subscriptionType({
       },
       resolve: (tree) => tree,
     }),
-    jobItems: t.field({
-      seenBy: 'ITEMS',
-      authScopes: { may: 'read' },
-      ...shared,
-      complexity: firstComplexity,
-      type: JobItemsChange,
-      description:
-        'A page of items of a job: the whole page in the first event, then changes: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if the job does not exist.',
-      args: {
-        jobId: t.arg.id({ required: true, description: 'The job.' }),
-        failedOnly: t.arg.boolean({
-          required: true,
-          defaultValue: false,
-          description: 'Only items that failed for good. Default: false.',
-        }),
-        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
-        intervalMs: t.arg.int({
-          required: true,
-          defaultValue: 500,
-          description: intervalDescription(pageIntervalMs),
-        }),
-      },
-      subscribe: async (_, args, services) => {
-        const { hub, engine } = services;
-        const jobId = keyOf('Job', args.jobId, 'jobId');
-        const first = checkFirst(args);
-        const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
-        await checkJob(services, jobId, 'jobId');
-        const rootId = await rootOf(services, jobId, 'jobId');
-        const page = { jobId, first, failedOnly: args.failedOnly };
-        const read = () => readItemPage(engine.database, page);
-        return found(await hub.watchPageOfTree(rootId, read, everyMs, engine), jobId, 'jobId');
-      },
-      resolve: (change) => change,
-    }),
-    jobs: t.field({
-      authScopes: { may: 'list' },
-      ...shared,
-      complexity: firstComplexity,
-      type: JobsChange,
-      description:
-        'The newest jobs that meet the conditions, of those that the first page of `jobs` looks at: all of them in the first event, then those that appear, change or leave. If `treeProgress`, `tree` or `children` is selected, a root also changes when any job of its tree does. It does not end.',
-      args: {
-        filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
-        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
-        intervalMs: t.arg.int({
-          required: true,
-          defaultValue: 500,
-          description: intervalDescription(pageIntervalMs),
-        }),
-      },
-      subscribe: async (_, { filter, first, intervalMs }, services, info) => {
-        const { hub, engine } = services;
-        const selected = selectedFields(info, ['jobs']);
-        const withTrees = ofTrees.some((field) => selected.has(field));
-        const everyMs = checkInterval(intervalMs, pageIntervalMs);
-        const most = checkFirst({ first });
-        await toConditions(filter, services);
-        // By then, the scope may cover more types.
-        const read = async () => {
-          const conditions = await toConditions(filter, services);
-          // What changes in jobs that the caller does not see is nothing to tell.
-          const treeTypes = withTrees ? await shownTypes(services, null) : null;
-          const page = { ...conditions, first: most, withTrees, treeTypes };
-          return { rows: await readJobPage(engine.database, page), final: false };
-        };
-        return hub.watchPage(read, everyMs, engine);
-      },
-      resolve: (change) => change,
-    }),
     operationProgress: t.field({
       authScopes: { may: 'list' },
       ...shared,
@@ -272,37 +142,6 @@ builder.subscriptionType({
         if (operation === undefined) throw new Error('An event without an operation.');
         return operation;
       },
-    }),
-    queues: t.field({
-      authScopes: { may: 'list' },
-      ...shared,
-      type: [Queue],
-      description:
-        'Types by name, those that have settings or waiting or running items, or were active in the last hour: now, and whenever anything but `oldestReadyMs`, `slow` and figures has changed. It does not end.',
-      args: {
-        types: t.arg.stringList({ description: typesDescription }),
-        first: t.arg.int({
-          required: true,
-          defaultValue: maxBatch,
-          description: 'The maximum number: 0 to 1,000. Default: 1,000.',
-        }),
-        intervalMs: t.arg.int({
-          required: true,
-          defaultValue: 500,
-          description: intervalDescription(pageIntervalMs),
-        }),
-      },
-      subscribe: (_, args, services) => {
-        const { hub, engine } = services;
-        const types = checkTypes(args.types);
-        const take = checkFirst(args);
-        const read = async () => ({
-          rows: (await readQueues(engine, await shownTypes(services, types), { take })).map(marked),
-          final: false,
-        });
-        return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs), engine);
-      },
-      resolve: ({ rows }) => rows.slice(),
     }),
     live: t.field({
       authScopes: { may: 'call' },
@@ -352,16 +191,11 @@ builder.subscriptionType({
   }),
 });
 
-async function rootOf({ hub }: Services, jobId: string, field: string): Promise<string> {
+export async function rootOf({ hub }: Services, jobId: string, field: string): Promise<string> {
   return found(await hub.rootOf(jobId), jobId, field);
 }
 
-function found<T>(value: T | undefined, jobId: string, field: string): T {
+export function found<T>(value: T | undefined, jobId: string, field: string): T {
   if (value === undefined) throw new NotFoundError(`There is no job ${jobId}.`, field);
   return value;
-}
-
-/** A mark that ignores passing time. */
-function marked(queue: QueueState): QueueState & MarkedRow {
-  return { ...queue, id: queue.type, mark: JSON.stringify({ ...queue, oldestReadyMs: null }) };
 }

@@ -1,6 +1,6 @@
 /** The ranges of a job's items say of each item what the view of statuses says, however they are cut. */
 import { describe, expect, it } from 'vitest';
-import { settingsOf } from '../../src/db/database.ts';
+import { settingsOf } from '../../src/db/surveys.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { itemRanges, readItemRanges } from '../../src/domain/items/item-ranges.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';

@@ -8,11 +8,9 @@ const lists = {
   'src/dashboard/texts/en.ts': 'the texts of the dashboard',
   'src/settings.ts': 'the settings',
 };
+/** Yet to be cut where their subjects change. */
 const longFiles = [
-  'src/cli/job-commands.ts',
   'src/client/worker/exchanges.ts',
-  'src/config.ts',
-  'src/db/database.ts',
   'src/db/migrate.ts',
   'src/doctor/work.ts',
   'src/domain/access/watch-tokens.ts',
@@ -25,10 +23,6 @@ const longFiles = [
   'src/domain/work/standstills.ts',
   'src/events/hub.ts',
   'src/events/transport.ts',
-  'src/schema/dead-letters.ts',
-  'src/schema/inputs.ts',
-  'src/schema/job-list.ts',
-  'src/schema/subscription.ts',
   'src/server/execution/operations.ts',
   'src/server/execution/subscription-group.ts',
   'src/server/http/metrics.ts',
@@ -36,12 +30,6 @@ const longFiles = [
 ];
 /** How many long functions a file has. */
 const longFunctions: Readonly<Record<string, number>> = {
-  'src/cli/api-key-commands.ts': 1,
-  'src/cli/job-commands.ts': 3,
-  'src/cli/queue-commands.ts': 1,
-  'src/cli/schedule-commands.ts': 1,
-  'src/cli/server-commands.ts': 1,
-  'src/config.ts': 1,
   'src/dashboard/parts/action-dialog.tsx': 1,
   'src/dashboard/parts/drop-zone.tsx': 1,
   'src/dashboard/parts/help.tsx': 1,
@@ -56,12 +44,10 @@ const longFunctions: Readonly<Record<string, number>> = {
   'src/dashboard/screens/item.tsx': 2,
   'src/dashboard/screens/queues.tsx': 1,
   'src/dashboard/screens/workers.tsx': 1,
-  'src/db/database.ts': 1,
   'src/domain/figures/read-figures.ts': 1,
   'src/domain/jobs/watched-pages.ts': 1,
   'src/domain/work/claim-items.ts': 1,
   'src/files/import-file.ts': 1,
-  'src/schema/progress.ts': 1,
   'src/server/http/upload-body.ts': 1,
   'src/server/sockets/socket-connection.ts': 1,
 };

@@ -1,5 +1,6 @@
 /** Items that failed for good, grouped by type, code and the pattern of the message. */
-import type { Queries, Statement, Survey } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
+import type { Survey } from '../../db/surveys.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { type Caller, coversType, type Scope } from '../access/rights.ts';
 import { checkInstant, checkText } from '../values/checks.ts';

@@ -1,5 +1,6 @@
 /** The items of a job as ranges, for pictures of jobs of any size. */
-import type { Queries, Survey } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
+import type { Survey } from '../../db/surveys.ts';
 import { InvalidInputError } from '../../errors.ts';
 import type { ItemKey } from '../values/ids.ts';
 import { type ItemStatus, itemStatuses } from '../values/item-state.ts';

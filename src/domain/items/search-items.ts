@@ -1,5 +1,6 @@
 /** Finds items of a job by their payloads. There is no index of payloads, so it reads one after the other: so many in a call. */
-import type { Queries, Survey } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
+import type { Survey } from '../../db/surveys.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';

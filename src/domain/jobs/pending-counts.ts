@@ -1,5 +1,6 @@
 /** What the pending items of jobs wait for, and how fast others end. */
-import type { Queries, Survey } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
+import type { Survey } from '../../db/surveys.ts';
 import type { PendingStatus } from '../values/item-state.ts';
 
 export interface PendingCounts extends Readonly<Record<Lowercase<PendingStatus>, number>> {

@@ -8,8 +8,8 @@ import {
 } from '../../errors.ts';
 import { toSource } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
+import { FileInput } from '../file-input.ts';
 import { keyOf } from '../global-id.ts';
-import { FileInput } from '../inputs.ts';
 import { toNewFile } from '../new-job.ts';
 import type { ReceivedFile } from '../received-file.ts';
 import { checkJob } from '../scope.ts';

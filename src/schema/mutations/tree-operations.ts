@@ -5,7 +5,7 @@ import { maxBatch } from '../../domain/values/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toConditions as toSubjects } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
-import { JobFilter, toConditions } from '../job-list.ts';
+import { JobFilter, toConditions } from '../job-filter.ts';
 import { operationField } from '../operation.ts';
 import { checkTypeScope } from '../scope.ts';
 import type { Services } from '../services.ts';

@@ -5,7 +5,8 @@
 import { inspect } from 'node:util';
 import pino from 'pino';
 import { expect } from 'vitest';
-import { type Database, destroySocket } from '../../../src/db/database.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { destroySocket } from '../../../src/db/pools.ts';
 import { CallbackAddresses } from '../../../src/domain/callbacks/addresses.ts';
 import { createEngine } from '../../../src/domain/create-engine.ts';
 import type { Engine } from '../../../src/domain/engine/engine.ts';
