@@ -16,7 +16,7 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
   let browser: Browser;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url);
+    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
     client = createClient({ url: app.url });
     browser = await launchBrowser();
   });
@@ -36,7 +36,8 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
         const place = (await dialog.count()) > 0 ? dialog : screen;
         await place.getByRole('button', { name, exact: true }).first().click();
       },
-      fill: (label, text) => dialog.getByLabel(label, { exact: true }).fill(text),
+      seesDialog: () => dialog.waitFor(),
+      fill: (label, text) => dialog.getByLabel(label).first().fill(text),
       says: (text) => page.getByText(text).first().waitFor(),
       chooseFile: (name, text) =>
         page

@@ -189,9 +189,9 @@ function Actions({ item }: { item: Shown }) {
           shortcut="r"
           needs="SWEEP"
           mutation={Promote}
-          variables={() => ({ input: { filter } })}
+          variables={() => ({ input: { filter: { ...filter, statuses: [item.status] } } })}
           question={t.item.promoteAsk}
-          command={() => `jobtree promote-items --item ${item.id}`}
+          command={() => `jobtree promote-items --item ${item.id} --status ${item.status.toLowerCase()}`}
         />
       )}
       {(isPending || item.status === 'RUNNING') && (
