@@ -1469,6 +1469,16 @@ export type SearchItemsQueryVariables = Exact<{
 
 export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }> } } | null };
 
+export type LiveItemRowsSubscriptionVariables = Exact<{
+  ids: Array<Scalars['ID']['input']> | Scalars['ID']['input'];
+}>;
+
+
+export type LiveItemRowsSubscription = { live: { nodes?: Array<
+      | { id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }
+      | Record<PropertyKey, never>
+     | null> | null } };
+
 export type AddItemMutationVariables = Exact<{
   input: AddItemsInput;
 }>;
@@ -1793,6 +1803,13 @@ export type JobChangesSubscriptionVariables = Exact<{
 
 
 export type JobChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+
+export type LiveCompletionSubscriptionVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type LiveCompletionSubscription = { live: { job?: { treeProgress?: { complete: boolean } | null } | null } };
 
 export type TreeQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -2928,6 +2945,30 @@ export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
     message
   }
 }`) as unknown as TypedDocumentString<SearchItemsQuery, SearchItemsQueryVariables>;
+export const LiveItemRows = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveItemRows($ids: [ID!]!) {
+  live {
+    nodes(ids: $ids) {
+      ... on JobItem {
+        ...ItemRow
+      }
+    }
+  }
+}
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}`) as unknown as TypedDocumentString<LiveItemRowsSubscription, LiveItemRowsSubscriptionVariables>;
 export const AddItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation AddItem($input: AddItemsInput!) {
   addItems(input: $input) {
@@ -3875,6 +3916,17 @@ export const JobChanges = /*#__PURE__*/ new TypedDocumentString(`
   completedAt
   revision
 }`) as unknown as TypedDocumentString<JobChangesSubscription, JobChangesSubscriptionVariables>;
+export const LiveCompletion = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveCompletion($id: ID!) {
+  live {
+    job(id: $id) {
+      treeProgress {
+        complete
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveCompletionSubscription, LiveCompletionSubscriptionVariables>;
 export const Tree = /*#__PURE__*/ new TypedDocumentString(`
     query Tree($id: ID!) {
   job(id: $id) {

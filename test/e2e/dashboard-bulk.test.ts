@@ -45,14 +45,14 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     await enter(dialog);
     await dialog.getByRole('button', { name, exact: true }).click();
   };
-  const done = (page: Page, action: string) => page.getByText(`Done: ${action}`).waitFor();
+  const done = (page: Page, action: string) => page.getByText(`Done: ${action}`, { exact: true }).waitFor();
   const pause = async (page: Page, row: RegExp) => {
     await carryOut(page, 'Pause', undefined, page.getByRole('row', { name: row }));
     await done(page, 'Pause');
   };
   const undo = async (page: Page, action: string) => {
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
-    await page.getByText(`Undone: ${action}`).waitFor();
+    await page.getByText(`Undone: ${action}`, { exact: true }).waitFor();
   };
 
   it('trees that match are counted, cancelled with live progress, and deleted', async () => {

@@ -1,9 +1,14 @@
 /** The dashboard in Firefox: what a person does most, on each screen. */
-import type { Browser, Page } from 'puppeteer-core';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, ElementHandle, Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { prepare, screens } from '../support/dashboard.ts';
+import { actions, type Hand } from '../support/dashboard-actions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { launchFirefox, openInFirefox, says, withoutFirefox } from '../support/firefox.ts';
 import { makeKey } from '../support/keys.ts';
@@ -16,19 +21,25 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
   let app: App;
   /** Asks who its callers are. */
   let guarded: App;
+  let client: Client;
   let browser: Browser;
+  let folder: string;
   let ids: Awaited<ReturnType<typeof prepare>>;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url);
+    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
     guarded = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    client = createClient({ url: app.url });
+    folder = await mkdtemp(join(tmpdir(), 'jobtree-firefox-'));
     ids = await prepare(app.url);
     browser = await launchFirefox();
   });
   afterAll(async () => {
     await browser.close();
+    await client.close();
     await Promise.all([app.close(), guarded.close()]);
     await db.drop();
+    await rm(folder, { recursive: true });
   });
 
   const open = (path: string, { url } = app) =>
@@ -75,8 +86,6 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
     await button(page, 'Cancel').click();
     await page.waitForSelector('dialog[open]');
     expect(await page.evaluate(() => document.activeElement?.closest('dialog') !== null)).toBe(true);
-    await button(page, 'Cancel', 'dialog[open]').click();
-    await says(page, 'Cancelled');
     expect(problems).toEqual([]);
     await close();
   });
@@ -110,6 +119,64 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
     await says(page, 'Waiting');
     await work(app.url, 'watched', 2);
     await says(page, 'Complete');
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  const handOf = (page: Page): Hand => ({
+    async open(path) {
+      await page.evaluate((path) => location.assign(`#${path}`), path);
+    },
+    async press(name, row) {
+      const found = await page.waitForFunction(
+        (name, row) => {
+          const dialog = [...document.querySelectorAll('dialog[open]')].at(-1);
+          const rows = [...document.querySelectorAll('.row[data-index]')];
+          const place =
+            dialog ??
+            (row === undefined ? document.body : rows.find(({ textContent }) => textContent.includes(row)));
+          const buttons = [...(place?.querySelectorAll('button') ?? [])];
+          return buttons.find(({ innerText, disabled }) => innerText.trim() === name && !disabled);
+        },
+        {},
+        name,
+        row,
+      );
+      await (found.asElement() as ElementHandle).click();
+    },
+    async seesDialog() {
+      await page.waitForSelector('dialog[open]');
+    },
+    async fill(label, text) {
+      const found = await page.waitForFunction(
+        (label) => {
+          const labels = [...document.querySelectorAll<HTMLLabelElement>('dialog[open] label')];
+          return labels.find(({ innerText }) => innerText.trim().startsWith(label))?.control;
+        },
+        {},
+        label,
+      );
+      const field = found.asElement() as ElementHandle<HTMLInputElement>;
+      await field.evaluate((input) => input.select());
+      await field.type(text);
+    },
+    says: (text) => says(page, text),
+    async chooseFile(name, text) {
+      await writeFile(join(folder, name), text);
+      const input = await page.waitForSelector('input[type=file]');
+      await (input as ElementHandle<HTMLInputElement>).uploadFile(join(folder, name));
+    },
+    async closeDialog() {
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => document.querySelector('dialog[open]') === null);
+    },
+  });
+
+  it.each(Object.entries(actions))('%s', async (name, carryOut) => {
+    const type = `action-${Object.keys(actions).indexOf(name)}`;
+    const { page, problems, close } = await open('/');
+    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, type });
+    await expect.poll(ask).toEqual(is);
     expect(problems).toEqual([]);
     await close();
   });

@@ -95,6 +95,25 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     await page.close();
   });
 
+  it('a tree that was complete is followed again when somebody else replays its failures', async () => {
+    const id = await createJob(app.url, { type: 'reopened', sealed: true, items: [{}, {}] });
+    await failAll(app.url, 'reopened', 'REFUSED', 'No money');
+    const { page, problems } = await open(`/trees/${id}`);
+    for (const round of [1, 2]) {
+      await expect.poll(() => listed(page)).toEqual(['✕ Failed', '✕ Failed']);
+      await client.replayDeadLetters({ jobId: id });
+      await expect.poll(() => listed(page)).toEqual(['○ Ready', '○ Ready']);
+      await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
+      if (round === 1) await failAll(app.url, 'reopened', 'REFUSED', 'No money');
+    }
+    await work(app.url, 'reopened', 2);
+    await legend(page, 'Succeeded 2');
+    await expect.poll(() => listed(page)).toEqual(['✓ Succeeded', '✓ Succeeded']);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor({ state: 'detached' });
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
   it('nothing is read while nothing changes, nor in a pause, whose end reads everything again', async () => {
     const id = await createJob(app.url, { type: 'quiet', sealed: true, items: [{}] });
     const { page } = await open(`/trees/${id}`);

@@ -91,6 +91,23 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await page.close();
     });
 
+    it('what was found is followed, as long as it is on the screen', async () => {
+      const payload = (n: number) => ({ payload: { name: 'Ada', n } });
+      const id = await createJob(app.url, { type: 'found', sealed: true, items: [1, 2, 3].map(payload) });
+      const { page, problems } = await open(`/trees/${id}?find=ada`);
+      const states = () => items(page).locator('.state').allInnerTexts();
+      await expect.poll(states).toEqual(Array(3).fill('○ Ready'));
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.postData() ?? ''));
+      await work(app.url, 'found', 2, 'done');
+      await expect.poll(states).toEqual(['✓ Succeeded', '✓ Succeeded', '○ Ready']);
+      await work(app.url, 'found', 1, 'done');
+      await expect.poll(states).toEqual(Array(3).fill('✓ Succeeded'));
+      expect(asked.filter((body) => body.includes('searchItems'))).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.close();
+    });
+
     it('says there what the server refuses', async () => {
       const { page } = await open(`/trees/${large}?find=1&path=customer..id`);
       await page.getByRole('alert').getByText('path has an empty part').waitFor();

@@ -129,6 +129,26 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
     });
     afterAll(() => closed.close());
 
+    it('the name of the key takes no second line of a desktop, however long it is', async () => {
+      const name = 'the dispatch desk of the night shift in the southern warehouse';
+      const { key } = await makeKey(db, ['watcher'], { name });
+      const { page } = await openDashboard(browser, closed.url, '/');
+      await page.getByLabel('Key or token').fill(key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      const shown = page.getByRole('banner').getByText(name);
+      await shown.waitFor();
+      expect(await shown.getAttribute('title')).toContain(name);
+      await page.getByRole('button', { name: 'Search' }).waitFor();
+      await page.getByRole('navigation').getByRole('link', { name: 'Operations' }).waitFor();
+      await screenshot(page, 'long-name');
+      const tops = await page
+        .getByRole('banner')
+        .locator('a, button, span')
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+      expect(Math.max(...tops) - Math.min(...tops)).toBeLessThan(12);
+      await page.close();
+    });
+
     it('nothing but that is shown before and after, and the name of the key without its id in between', async () => {
       const { key, id } = await makeKey(db, ['admin'], { name: 'boss' });
       const { page } = await openDashboard(browser, closed.url, '/operations');

@@ -65,6 +65,12 @@ export function askAgain(): void {
   for (const one of shown.values()) if (one.isAnswer || one.isOver) one.restart();
 }
 
+/** Begins again what was over. */
+export function goOn(key: string): void {
+  const one = shown.get(key);
+  if (one?.isOver) one.restart();
+}
+
 /** `key` names what is shown, and so stands for the source, which may be another object at each render; undefined subscribes to nothing. */
 export function useLive<R, V, T>(key: string | undefined, source: LiveSource<R, V, T>): Live<T> {
   const latest = useRef(source);

@@ -4,6 +4,7 @@ import { AddItem, type AddItemMutation } from '../../generated/dashboard.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
+import { useDraft } from './draft.ts';
 import { DropZone } from './drop-zone.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { parseJson } from './json.ts';
@@ -15,7 +16,16 @@ interface OpenJob {
 
 type Added = Extract<NonNullable<AddItemMutation['addItems']>, { entries: unknown }>;
 
-export function AddItems({ job, hasFile, onDone }: { job: OpenJob; hasFile: boolean; onDone: () => void }) {
+interface AddItemsProps {
+  readonly job: OpenJob;
+  /** Whether it takes items. */
+  readonly isOpen: boolean;
+  readonly hasFile: boolean;
+  readonly onDone: () => void;
+}
+
+/** What was begun outlives the buttons: a job that somebody else seals refuses it in its dialog. */
+export function AddItems({ job, isOpen, hasFile, onDone }: AddItemsProps) {
   const t = useTexts();
   const may = useMay();
   const [isChoosing, setIsChoosing] = useState(false);
@@ -26,14 +36,16 @@ export function AddItems({ job, hasFile, onDone }: { job: OpenJob; hasFile: bool
   };
   return (
     <>
-      <div className="buttons">
-        <AddOne job={job} onDone={onDone} />
-        {may('CREATE') && may('CHANGE') && !hasFile && (
-          <button type="button" aria-expanded={isChoosing} onClick={() => setIsChoosing(!isChoosing)}>
-            {t.addItems.file}
-          </button>
-        )}
-      </div>
+      {isOpen && (
+        <div className="buttons">
+          <AddOne job={job} onDone={onDone} />
+          {may('CREATE') && may('CHANGE') && !hasFile && (
+            <button type="button" aria-expanded={isChoosing} onClick={() => setIsChoosing(!isChoosing)}>
+              {t.addItems.file}
+            </button>
+          )}
+        </div>
+      )}
       {isChoosing && <DropZone onUploaded={setUploadId} />}
       {uploadId !== undefined && (
         <ImportDialog
@@ -51,8 +63,7 @@ export function AddItems({ job, hasFile, onDone }: { job: OpenJob; hasFile: bool
 
 function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
   const t = useTexts();
-  const [payload, setPayload] = useState('');
-  const [dedupeKey, setDedupeKey] = useState('');
+  const { textOf, field } = useDraft({ payload: '', dedupeKey: '' });
   return (
     <Action
       label={t.addItems.one}
@@ -61,7 +72,12 @@ function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
       variables={() => ({
         input: {
           jobId: job.id,
-          items: [{ payload: parseJson(payload, t.item.notJson), dedupeKey: dedupeKey || null }],
+          items: [
+            {
+              payload: parseJson(textOf('payload'), t.item.notJson),
+              dedupeKey: textOf('dedupeKey') || null,
+            },
+          ],
         },
       })}
       question={t.addItems.ask(job.type)}
@@ -73,17 +89,10 @@ function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
         <>
           <label>
             {t.item.changePayload}
-            <textarea
-              required
-              rows={8}
-              spellCheck={false}
-              value={payload}
-              onChange={({ target }) => setPayload(target.value)}
-            />
+            <textarea required rows={8} spellCheck={false} {...field('payload')} />
           </label>
           <label>
-            {t.addItems.dedupeKey}{' '}
-            <input maxLength={500} value={dedupeKey} onChange={({ target }) => setDedupeKey(target.value)} />
+            {t.addItems.dedupeKey} <input maxLength={500} {...field('dedupeKey')} />
           </label>
         </>
       }

@@ -1,13 +1,12 @@
 /** Who is told that a tree is complete: adding an endpoint, and what was sent. */
 import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { type InputHTMLAttributes, useId } from 'react';
 import {
   AddCallbacks,
   CallbackDeliveries,
   type CallbackDeliveryFilter,
   type CallbackDeliveryRowFragment,
   CallbackEndpoints,
-  type CallbackTrigger,
   LiveCallbackDeliveries,
   RetryDelivery,
 } from '../../generated/dashboard.ts';
@@ -16,6 +15,7 @@ import { useAnswer } from '../data/live-answers.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
+import { useDraft } from './draft.ts';
 import { LivePages } from './live-list.tsx';
 import { State } from './progress.tsx';
 import { type Column, Table } from './table.tsx';
@@ -75,22 +75,24 @@ export function Deliveries({ filter }: { filter: CallbackDeliveryFilter }) {
 
 export function AddCallback({ rootId, onDone }: { rootId: string; onDone: () => void }) {
   const t = useTexts();
-  const [endpoint, setEndpoint] = useState('');
-  const [on, setOn] = useState<CallbackTrigger>('TREE');
+  const { textOf, field } = useDraft({ endpoint: '', on: 'TREE' });
   return (
     <Action
       label={t.callbacks.add}
       needs="CHANGE"
       mutation={AddCallbacks}
-      variables={() => ({ input: { jobId: rootId, callbacks: [{ endpoint, on }] } })}
+      variables={() => {
+        const on = textOf('on') === 'JOB' ? ('JOB' as const) : ('TREE' as const);
+        return { input: { jobId: rootId, callbacks: [{ endpoint: textOf('endpoint'), on }] } };
+      }}
       question={t.callbacks.addAsk}
       onDone={onDone}
       fields={
         <>
-          <Endpoint value={endpoint} onChange={setEndpoint} />
+          <Endpoint {...field('endpoint')} />
           <label>
             {t.callbacks.event}{' '}
-            <select value={on} onChange={({ target }) => setOn(target.value === 'JOB' ? 'JOB' : 'TREE')}>
+            <select {...field('on')}>
               <option value="TREE">{t.callbacks.on.TREE}</option>
               <option value="JOB">{t.callbacks.on.JOB}</option>
             </select>
@@ -102,7 +104,7 @@ export function AddCallback({ rootId, onDone }: { rootId: string; onDone: () => 
 }
 
 /** Whoever may list the endpoints chooses one; others know its name. */
-function Endpoint({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+function Endpoint(field: InputHTMLAttributes<HTMLInputElement>) {
   const t = useTexts();
   const list = useId();
   const { data } = useQuery({
@@ -112,14 +114,7 @@ function Endpoint({ value, onChange }: { value: string; onChange: (name: string)
   });
   return (
     <label>
-      {t.callbacks.endpoint}{' '}
-      <input
-        required
-        list={list}
-        maxLength={200}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      />
+      {t.callbacks.endpoint} <input required list={list} maxLength={200} {...field} />
       <datalist id={list}>
         {data?.callbackEndpoints?.map(({ name }) => (
           <option key={name} value={name} />

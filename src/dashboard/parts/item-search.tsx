@@ -1,8 +1,10 @@
 /** Items of a job found by their payloads: read after read, each of which looks at some thousands, until all were looked at or somebody stops it. */
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useState } from 'react';
-import { SearchItems, type SearchItemsQueryVariables } from '../../generated/dashboard.ts';
+import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { LiveItemRows, SearchItems, type SearchItemsQueryVariables } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
+import { useOnScreen } from '../data/on-screen.ts';
 import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 import { type ItemRow, ItemTable } from './items.tsx';
@@ -15,6 +17,8 @@ export interface Sought {
 
 /** After so many more items that match, it waits for somebody to go on. */
 const mostAtOnce = 500;
+/** As many as can be asked for by id. */
+const mostFollowed = 100;
 
 interface FormProps {
   readonly jobId: string;
@@ -97,6 +101,7 @@ export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; it
       });
     return () => ending.abort();
   }, [jobId, find, path, isOn, found]);
+  const { current, onShown } = useCurrent(items);
   const words = t.itemSearch.searched(searched, all, items.length);
   return (
     <>
@@ -124,7 +129,22 @@ export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; it
         )}
       </p>
       {error !== undefined && <Problem error={error} />}
-      <ItemTable items={items} />
+      <ItemTable items={current} onShown={onShown} />
     </>
   );
+}
+
+const idOf = ({ id }: ItemRow) => id;
+
+/** They are found once, and followed as long as they are on the screen; others are what they were when they were. */
+function useCurrent(items: readonly ItemRow[]) {
+  const [ids, onShown] = useOnScreen(idOf);
+  const { value } = useAnswer(LiveItemRows, ids && { ids: ids.slice(0, mostFollowed) });
+  const known = useRef(new Map<string, ItemRow>()).current;
+  const current = useMemo(() => {
+    for (const node of value?.nodes ?? [])
+      if (node != null && 'id' in node) known.set(node.id, node as ItemRow);
+    return items.map((item) => known.get(item.id) ?? item);
+  }, [items, value, known]);
+  return { current, onShown };
 }

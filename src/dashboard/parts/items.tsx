@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { ItemsQuery } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { State } from './progress.tsx';
-import { type Column, Table } from './table.tsx';
+import { type Column, Table, type TableProps } from './table.tsx';
 import { Time } from './time.tsx';
 
 export type ItemRow = NonNullable<ItemsQuery['job']>['items']['nodes'][number];
@@ -18,7 +18,13 @@ const mostLetters = 120;
 const beginningOf = (message: string) =>
   message.length > mostLetters ? `${message.slice(0, mostLetters)}…` : message;
 
-export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: ReactNode }) {
+interface ItemTableProps {
+  readonly items: readonly ItemRow[];
+  readonly more?: ReactNode;
+  readonly onShown?: TableProps<ItemRow>['onShown'];
+}
+
+export function ItemTable({ items, more, onShown }: ItemTableProps) {
   const t = useTexts();
   const columns: readonly Column<ItemRow>[] = [
     {
@@ -70,6 +76,7 @@ export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: R
       keyOf={({ id }) => id}
       empty={t.none}
       more={more}
+      {...(onShown && { onShown })}
     />
   );
 }

@@ -23,7 +23,7 @@ export interface ActionProps<V> {
   readonly variables: () => V;
   /** What is asked, with the count. Drawn when the dialog is open, so that it may ask the server. */
   readonly question: ReactNode;
-  /** Fields that are to be filled in when the button is gone have their own state: see `usePayload`. */
+  /** To be filled in even if the button is gone meanwhile: see `useDraft`. */
   readonly fields?: ReactNode;
   /** The same on the command line. */
   readonly command?: (() => string) | undefined;

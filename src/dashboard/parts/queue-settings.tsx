@@ -1,25 +1,32 @@
 /** What holds all items of a type back, or limits them, and how to change it. */
-import { useState } from 'react';
 import { type QueueStateFragment, SetQueue } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { quoted } from './copy.tsx';
+import { useDraft } from './draft.ts';
 import { reverse } from './undo.tsx';
 
 export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
   const t = useTexts();
   const { type, paused, ready, running } = queue;
-  const [concurrency, setConcurrency] = useState(textOf(queue.concurrency));
-  const [limit, setLimit] = useState(textOf(queue.rate?.limit));
-  const [seconds, setSeconds] = useState(String((queue.rate?.intervalMs ?? 1_000) / 1_000));
-  const most = numberOf(concurrency);
-  const rateLimit = numberOf(limit);
-  const intervalMs = Math.round(Number(seconds) * 1_000);
+  const draft = useDraft({
+    concurrency: textOf(queue.concurrency),
+    limit: textOf(queue.rate?.limit),
+    seconds: String((queue.rate?.intervalMs ?? 1_000) / 1_000),
+  });
+  const settings = () => {
+    const limit = numberOf(draft.textOf('limit'));
+    const intervalMs = Math.round(Number(draft.textOf('seconds')) * 1_000);
+    return {
+      concurrency: numberOf(draft.textOf('concurrency')),
+      rate: limit === null ? null : { limit, intervalMs },
+    };
+  };
   const command = `jobtree queue ${quoted(type)}`;
-  const field = (label: string, value: string, set: (value: string) => void) => (
+  const labelled = (label: string, name: Parameters<typeof draft.field>[0]) => (
     <label>
       {label}
-      <input type="number" min={0} step="any" value={value} onChange={({ target }) => set(target.value)} />
+      <input type="number" min={0} step="any" {...draft.field(name)} />
     </label>
   );
   return (
@@ -38,25 +45,21 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
         shortcut="e"
         needs="ADMINISTER"
         mutation={SetQueue}
-        variables={() => ({
-          input: {
-            type,
-            concurrency: most,
-            rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
-          },
-        })}
+        variables={() => ({ input: { type, ...settings() } })}
         undo={() =>
           reverse(SetQueue, { input: { type, concurrency: queue.concurrency ?? null, rate: rateOf(queue) } })
         }
         question={type}
-        command={() =>
-          `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`
-        }
+        command={() => {
+          const { concurrency, rate } = settings();
+          return `${command} --concurrency ${concurrency ?? 'none'} --rate ${rate === null ? 'none' : `${rate.limit}/${rate.intervalMs}ms`}`;
+        }}
+        onDone={draft.forget}
         fields={
           <>
-            {field(t.queues.concurrency, concurrency, setConcurrency)}
-            {field(t.queues.rateLimit, limit, setLimit)}
-            {field(t.queues.rateSeconds, seconds, setSeconds)}
+            {labelled(t.queues.concurrency, 'concurrency')}
+            {labelled(t.queues.rateLimit, 'limit')}
+            {labelled(t.queues.rateSeconds, 'seconds')}
           </>
         }
       />

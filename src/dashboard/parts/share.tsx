@@ -1,10 +1,10 @@
 /** Links to the page of one tree, for people who have no key: each is valid for a time, and all of them can be revoked. */
-import { useState } from 'react';
 import { RevokeShares, ShareTree, type ShareTreeMutation } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { toHash } from '../watch/link.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
+import { useDraft } from './draft.ts';
 import { Time } from './time.tsx';
 
 type Shared = Extract<NonNullable<ShareTreeMutation['createWatchToken']>, { token: string }>;
@@ -15,22 +15,23 @@ const lifetimes = [1, 8, 24];
 
 export function Share({ rootId, type }: { rootId: string; type: string }) {
   const t = useTexts();
-  const [hours, setHours] = useState(8);
-  const [isWithResults, setIsWithResults] = useState(false);
-  const sees = isWithResults ? ('RESULTS' as const) : ('PROGRESS' as const);
+  const { textOf, set, field } = useDraft({ hours: '8', sees: 'PROGRESS' });
   return (
     <>
       <Action
         label={t.share.label}
         needs="SHARE"
         mutation={ShareTree}
-        variables={() => ({ input: { jobId: rootId, sees, expiresInSeconds: hours * hourS } })}
+        variables={() => {
+          const sees = textOf('sees') === 'RESULTS' ? ('RESULTS' as const) : ('PROGRESS' as const);
+          return { input: { jobId: rootId, sees, expiresInSeconds: Number(textOf('hours')) * hourS } };
+        }}
         question={<p>{t.share.ask(type)}</p>}
         fields={
           <>
             <label>
               {t.share.lifetime}{' '}
-              <select value={hours} onChange={({ target }) => setHours(Number(target.value))}>
+              <select {...field('hours')}>
                 {lifetimes.map((one) => (
                   <option key={one} value={one}>
                     {t.share.hours(one)}
@@ -41,8 +42,8 @@ export function Share({ rootId, type }: { rootId: string; type: string }) {
             <label>
               <input
                 type="checkbox"
-                checked={isWithResults}
-                onChange={({ target }) => setIsWithResults(target.checked)}
+                defaultChecked={textOf('sees') === 'RESULTS'}
+                onChange={({ target }) => set('sees', target.checked ? 'RESULTS' : 'PROGRESS')}
               />{' '}
               {t.share.results}
             </label>

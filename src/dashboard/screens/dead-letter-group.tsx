@@ -1,6 +1,6 @@
 /** One cause of failures: an example, the items, and what to do with all of them. */
 import { Link, useParams } from '@tanstack/react-router';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import {
   Discard,
   LiveDeadLetterGroup,
@@ -10,9 +10,10 @@ import {
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Bars } from '../parts/bars.tsx';
+import { BarsWithAxes } from '../parts/bars.tsx';
 import { CopyButton, quoted } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
+import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { ItemTable, shortId } from '../parts/items.tsx';
@@ -68,7 +69,7 @@ function Gone({ last }: { last: Group | undefined }) {
 
 function Facing({ group }: { group: Group }) {
   const t = useTexts();
-  const [note, setNote] = useState(group.note ?? '');
+  const { textOf, field, forget } = useDraft({ note: group.note ?? '' });
   const filter = { groupIds: [group.id] };
   /** The type and the code say in the list of operations what was meant, when the group is gone. */
   const named = { ...filter, types: [group.type], codes: [group.code] };
@@ -100,14 +101,17 @@ function Facing({ group }: { group: Group }) {
           shortcut="e"
           needs="SETTLE"
           mutation={Note}
-          variables={() => ({ input: { groupId: group.id, note: note.trim() === '' ? null : note } })}
+          variables={() => ({
+            input: { groupId: group.id, note: textOf('note').trim() === '' ? null : textOf('note') },
+          })}
           undo={() => reverse(Note, { input: { groupId: group.id, note: group.note ?? null } })}
           question={null}
-          command={() => `jobtree note ${group.id} ${quoted(note)}`}
+          onDone={forget}
+          command={() => `jobtree note ${group.id} ${quoted(textOf('note'))}`}
           fields={
             <label>
               {t.deadLetters.note}
-              <textarea rows={4} value={note} onChange={({ target }) => setNote(target.value)} />
+              <textarea rows={4} {...field('note')} />
             </label>
           }
         />
@@ -124,12 +128,7 @@ function Facing({ group }: { group: Group }) {
         ]}
       />
       <h2>{t.deadLetters.history}</h2>
-      <div className="wide-bars">
-        <Bars
-          steps={group.history}
-          label={t.deadLetters.historyOf(group.history.reduce((all, { count }) => all + count, 0))}
-        />
-      </div>
+      <BarsWithAxes steps={group.history} />
       {group.example != null && (
         <>
           <h2>

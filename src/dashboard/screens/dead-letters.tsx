@@ -122,7 +122,7 @@ function Groups({ groups, chosen }: { groups: readonly GroupRowFragment[]; chose
     { title: t.deadLetters.count, isNumber: true, cell: ({ count }) => <Count count={count} /> },
     {
       title: t.deadLetters.history,
-      cell: ({ history }) => <Bars steps={history} label={t.deadLetters.historyOf(sum(history))} />,
+      cell: ({ history }) => <Bars steps={history} />,
     },
     {
       title: t.deadLetters.type,
@@ -156,5 +156,3 @@ function Groups({ groups, chosen }: { groups: readonly GroupRowFragment[]; chose
     />
   );
 }
-
-const sum = (steps: GroupRowFragment['history']) => steps.reduce((all, { count }) => all + count, 0);

@@ -1,6 +1,5 @@
 /** One item: what went in, what came out, and what happened on the way. */
 import { Link, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import {
   CancelItems,
   LiveItem,
@@ -15,6 +14,7 @@ import { Missing } from '../parts/ask.tsx';
 import { CauseLink } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
+import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
@@ -146,7 +146,7 @@ const ItemLink = ({ item }: { item: { id: string } }) => (
 function Actions({ item }: { item: Shown }) {
   const t = useTexts();
   const { editor, changed } = usePayload(item.id);
-  const [priority, setPriority] = useState(String(item.priority));
+  const draft = useDraft({ priority: String(item.priority) });
   const filter = { itemIds: [item.id] };
   const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
   const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
@@ -158,7 +158,9 @@ function Actions({ item }: { item: Shown }) {
           shortcut="e"
           needs="CHANGE"
           mutation={UpdateItem}
-          variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
+          variables={() => ({
+            input: { itemId: item.id, priority: Number(draft.textOf('priority')), ...changed() },
+          })}
           undo={() =>
             reverse(UpdateItem, {
               input: {
@@ -169,12 +171,13 @@ function Actions({ item }: { item: Shown }) {
             })
           }
           question={null}
+          onDone={draft.forget}
           fields={
             <>
               {editor}
               <label>
                 {t.item.changePriority}
-                <input type="number" value={priority} onChange={({ target }) => setPriority(target.value)} />
+                <input type="number" {...draft.field('priority')} />
               </label>
             </>
           }
@@ -186,9 +189,9 @@ function Actions({ item }: { item: Shown }) {
           shortcut="r"
           needs="SWEEP"
           mutation={Promote}
-          variables={() => ({ input: { filter } })}
+          variables={() => ({ input: { filter: { ...filter, statuses: [item.status] } } })}
           question={t.item.promoteAsk}
-          command={() => `jobtree promote-items --item ${item.id}`}
+          command={() => `jobtree promote-items --item ${item.id} --status ${item.status.toLowerCase()}`}
         />
       )}
       {(isPending || item.status === 'RUNNING') && (

@@ -42,8 +42,7 @@ export default function QueueScreen() {
               <Standstills standstills={queue.standstills} />
               <h2>{t.queues.settings}</h2>
               <Limits queue={queue} />
-              {/* What is entered begins with what is set. */}
-              <QueueSettings key={JSON.stringify([queue.concurrency, queue.rate])} queue={queue} />
+              <QueueSettings queue={queue} />
               <History
                 live={history}
                 stepsOf={(value) => value.queue?.history ?? []}

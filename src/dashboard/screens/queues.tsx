@@ -3,7 +3,7 @@
  * those on the screen are subscribed to.
  */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useRef } from 'react';
 import {
   LiveQueueNames,
   type LiveQueueNamesSubscription,
@@ -14,6 +14,7 @@ import {
 import { ask } from '../data/connection.ts';
 import { toRange } from '../data/history.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { useOnScreen } from '../data/on-screen.ts';
 import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
@@ -145,24 +146,14 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
 
 const none: readonly never[] = [];
 
-/** While somebody scrolls, nothing is asked for. */
-const settledMs = 150;
+const shownTypeOf = (row: Row) => ('type' in row ? row.type : undefined);
 
 /** The state of the rows that are on the screen; of others what it was when they were. */
 function useShown() {
-  const [types, setTypes] = useState<string[]>();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [types, onShown] = useOnScreen(shownTypeOf);
   const known = useRef(new Map<string, Queue>());
   const { value } = useAnswer(LiveQueues, types && { types });
   for (const queue of value?.queues ?? none) known.current.set(queue.type, queue);
-  const onShown = (rows: readonly Row[]) => {
-    clearTimeout(timer.current);
-    const shown = rows.flatMap((row) => ('type' in row ? [row.type] : []));
-    timer.current = setTimeout(
-      () => setTypes(shown.length === 0 ? undefined : shown),
-      types === undefined ? 0 : settledMs,
-    );
-  };
   return { known: known.current, onShown };
 }
 

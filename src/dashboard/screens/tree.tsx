@@ -8,11 +8,13 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import {
   CancelJob,
   DeleteJob,
   type ItemStatus,
   Items,
+  LiveCompletion,
   Replay,
   Tree,
   type TreeQuery,
@@ -20,7 +22,8 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { type Pushed, useFollowing } from '../data/follow.ts';
-import { useLive } from '../data/live.ts';
+import { goOn, useLive } from '../data/live.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { jobsOf, pushedOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
@@ -72,7 +75,7 @@ export default function TreeScreen() {
   const query = useQuery(treeOf(id));
   // Nothing waits until the tree is there: mostly this is its root.
   const rootId = query.data?.job?.root.id ?? id;
-  const { value } = useLive(`jobs ${rootId}`, jobsOf(rootId));
+  const value = useTree(rootId);
   usePrefetchQuery(standstillsOf(rootId));
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));
@@ -83,6 +86,18 @@ export default function TreeScreen() {
       {({ job }) => (job == null ? missing : <Shown root={job.root} value={value} id={id} query={query} />)}
     </Answer>
   );
+}
+
+/** What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens it. */
+function useTree(rootId: string): TreeLive | undefined {
+  const key = `jobs ${rootId}`;
+  const { value } = useLive(key, jobsOf(rootId));
+  const completion = useAnswer(LiveCompletion, value?.complete ? { id: rootId } : undefined).value;
+  const isReopened = completion?.job?.treeProgress?.complete === false;
+  useEffect(() => {
+    if (isReopened) goOn(key);
+  }, [isReopened, key]);
+  return value;
 }
 
 function Shown({
@@ -216,9 +231,12 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
         {t.tree.openItems}: {job.type} <span className="quiet">{t.items(progress.itemCount)}</span>
       </h2>
       <JobCounts jobId={job.id} progress={progress} />
-      {!progress.sealed && job.feed == null && (
-        <AddItems job={job} hasFile={job.import != null} onDone={onChange} />
-      )}
+      <AddItems
+        job={job}
+        isOpen={!progress.sealed && job.feed == null}
+        hasFile={job.import != null}
+        onDone={onChange}
+      />
       <ItemStrip
         jobId={job.id}
         itemCount={progress.itemCount}

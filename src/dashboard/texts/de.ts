@@ -359,7 +359,8 @@ export const de: Texts = {
     items: 'Elemente',
     note: 'Notiz',
     history: 'Letzte 24 h',
-    historyOf: (count) => `${formatCount(count)} in den letzten 24 Stunden endgültig fehlgeschlagen`,
+    historyOf: (count, most) =>
+      `${formatCount(count)} in den letzten 24 Stunden endgültig fehlgeschlagen, ${formatCount(most)} in der schlimmsten`,
     replayAll: 'Alle wiederholen',
     replayMatching: 'Alle wiederholen, die passen',
     discardMatching: 'Alle verwerfen, die passen',

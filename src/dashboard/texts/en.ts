@@ -309,7 +309,8 @@ export const en = {
     items: 'Items',
     note: 'Note',
     history: 'Last 24 h',
-    historyOf: (count: number) => `${formatCount(count)} failed for good in the last 24 hours`,
+    historyOf: (count: number, most: number) =>
+      `${formatCount(count)} failed for good in the last 24 hours, ${formatCount(most)} in the worst of them`,
     replayAll: 'Replay all',
     replayMatching: 'Replay all that match',
     discardMatching: 'Discard all that match',

@@ -1,0 +1,61 @@
+/** Each action of the dashboard, by its button: what it does. Firefox does the same in dashboard-firefox.test.ts. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { openDashboard } from '../support/dashboard.ts';
+import { actions, type Hand } from '../support/dashboard-actions.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
+  let db: TestDatabase;
+  let app: App;
+  let client: Client;
+  let browser: Browser;
+  beforeAll(async () => {
+    db = await createDatabase();
+    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
+    client = createClient({ url: app.url });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await client.close();
+    await app.close();
+    await db.drop();
+  });
+
+  const handOf = (page: Page): Hand => {
+    const dialog = page.locator('dialog[open]').last();
+    return {
+      open: (path) => page.goto(new URL(`dashboard/#${path}`, app.url).href).then(() => {}),
+      async press(name, row) {
+        const screen = row === undefined ? page : page.locator('.row[data-index]').filter({ hasText: row });
+        const place = (await dialog.count()) > 0 ? dialog : screen;
+        await place.getByRole('button', { name, exact: true }).first().click();
+      },
+      seesDialog: () => dialog.waitFor(),
+      fill: (label, text) => dialog.getByLabel(label).first().fill(text),
+      says: (text) => page.getByText(text).first().waitFor(),
+      chooseFile: (name, text) =>
+        page
+          .locator('input[type=file]')
+          .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }),
+      async closeDialog() {
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+      },
+    };
+  };
+
+  it.each(Object.entries(actions))('%s', async (name, carryOut) => {
+    const type = `action-${Object.keys(actions).indexOf(name)}`;
+    const { page, problems } = await openDashboard(browser, app.url, '/');
+    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, type });
+    await expect.poll(ask).toEqual(is);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+});
