@@ -9,6 +9,17 @@ export function cpuMs(pid: number): number | undefined {
   return fields && (fields.user + fields.system) * msPerTick;
 }
 
+/** For how long the processors of the machine were busy, all together, with whatever it was. */
+export function machineMs(): number | undefined {
+  try {
+    const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+    const [, user, nice, system, , , irq, softirq] = line.split(/ +/).map(Number);
+    return [user, nice, system, irq, softirq].reduce<number>((sum, ticks = 0) => sum + ticks, 0) * msPerTick;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The CPU time of a process, its living children, and the children that it has outlived. */
 export function familyCpuMs(pid: number): number | undefined {
   while (true) {

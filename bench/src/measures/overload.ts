@@ -7,6 +7,7 @@ import { startService } from '../child.ts';
 import type { Course, ImpatientMethods } from '../children/impatient-callers.ts';
 import { median, ratio, whole } from '../figures.ts';
 import type { ImpatientTask } from '../task.ts';
+import { machineMs } from '../usage.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 
 const items = 200;
@@ -29,6 +30,8 @@ interface Load {
   /** How much of one processor the server and Postgres took. */
   readonly server: number;
   readonly postgres: number;
+  /** What other programs took, and the system on nobody's behalf. */
+  readonly others: number;
   /** How many seconds after the end of the overload the normal load is carried out. */
   readonly backAfter?: number;
 }
@@ -36,7 +39,8 @@ interface Load {
 export async function measureOverload(bench: Bench): Promise<Report> {
   const loads = await withJobtree(bench, (jobtree) => run(bench, jobtree));
   const best = Math.max(...loads.map(({ goodput }) => goodput));
-  const worst = Math.min(...loads.map(({ goodput }) => goodput)) / best;
+  const overloads = loads.filter(({ backAfter }) => backAfter !== undefined);
+  const worst = Math.min(...overloads.map(({ goodput }) => goodput)) / best;
   const back = loads.flatMap(({ backAfter }) => backAfter ?? []);
   return {
     tables: [
@@ -53,8 +57,9 @@ export async function measureOverload(bench: Bench): Promise<Report> {
           'server',
           'Postgres',
           'callers',
+          'others',
         ],
-        rows: loads.map(({ offered, goodput, course, backAfter, server, postgres }) => [
+        rows: loads.map(({ offered, goodput, course, backAfter, server, postgres, others }) => [
           offered,
           whole(goodput),
           ratio(goodput / best),
@@ -65,8 +70,9 @@ export async function measureOverload(bench: Bench): Promise<Report> {
           ratio(server),
           ratio(postgres),
           ratio(course.processor),
+          ratio(others),
         ]),
-        note: 'Jobs a second; calls that were refused or given up; and how much of one processor each takes.',
+        note: 'Jobs a second; calls that were refused or given up; and how much of one processor each takes. If other programs take any, measure again.',
       },
     ],
     verdicts: [
@@ -85,28 +91,27 @@ export async function measureOverload(bench: Bench): Promise<Report> {
 async function run({ postgres }: Bench, { server }: Jobtree): Promise<Load[]> {
   const task: ImpatientTask = { url: server.url, items, limitMs };
   const { ask, stop } = await startService<ImpatientMethods>('impatient-callers', task);
-  const measure = async (offered: string, seconds: number, course: () => Promise<Course>): Promise<Load> => {
+  const measure = async (offered: string, course: () => Promise<Course>): Promise<Load> => {
     const used = await startMeter(postgres, server);
+    const [startedAt, busyBefore = Number.NaN] = [performance.now(), machineMs()];
     const found = await course();
+    const [ms, busy = Number.NaN] = [performance.now() - startedAt, machineMs()];
     const { serverMs = Number.NaN, postgresMs = Number.NaN } = await used();
     return {
       offered,
       goodput: median(found.done.slice(fillingSeconds)),
       course: found,
-      server: serverMs / seconds / 1_000,
-      postgres: postgresMs / seconds / 1_000,
+      server: serverMs / ms,
+      postgres: postgresMs / ms,
+      others: (busy - busyBefore - serverMs - postgresMs) / ms - found.processor,
     };
   };
   await ask.closed(callers, closedSeconds);
-  const waiting = await measure(`${callers} callers that wait`, closedSeconds, () =>
-    ask.closed(callers, closedSeconds),
-  );
+  const waiting = await measure(`${callers} callers that wait`, () => ask.closed(callers, closedSeconds));
   const capacity = waiting.goodput;
   const loads = [waiting];
   for (const factor of factors) {
-    const load = await measure(`${factor} times as much`, overloadSeconds, () =>
-      ask.open(capacity * factor, overloadSeconds),
-    );
+    const load = await measure(`${factor} times as much`, () => ask.open(capacity * factor, overloadSeconds));
     const after = await ask.open(capacity * normal, normalSeconds);
     const back = after.done.findIndex((done) => done >= 0.9 * capacity * normal);
     loads.push({ ...load, backAfter: back === -1 ? Number.POSITIVE_INFINITY : back });
