@@ -1,6 +1,5 @@
 /** The ranges of a job's items say of each item what the view of statuses says, however they are cut. */
 import { describe, expect, it } from 'vitest';
-import { settingsOf } from '../../src/db/surveys.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { itemRanges, readItemRanges } from '../../src/domain/items/item-ranges.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
@@ -11,7 +10,7 @@ import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { type Report, reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
-import { plansOf } from '../support/plans.ts';
+import { plansOf, surveyOn } from '../support/plans.ts';
 
 const t = useEngine();
 const all = { from: undefined, to: undefined, most: 2_000 };
@@ -226,7 +225,7 @@ describe('how fast items end', () => {
     await end(5);
     await t.fold(jobId);
     await end(5);
-    await t.db.query('select jobtree.fold_trees(array[$1::uuid], array[0::bigint])', [jobId]);
+    await t.db.query('select jobtree.fold_plain(array[$1::uuid], array[0::bigint])', [jobId]);
     const [{ pace } = { pace: [] }] = await t.db.query<{ pace: string[] }>(
       'select pace[2:7] as pace from jobtree.job_progress where job_id = $1',
       [jobId],
@@ -295,8 +294,8 @@ describe.each([
     await t.db.query('vacuum analyze jobtree.lease, jobtree.queue_entry, jobtree.outcome');
     let ranges: Range[] = [];
     const plans = await plansOf(t.db, async (client) => {
-      const read = () => client.query(itemRanges.text, [jobId, 0, Number.MAX_SAFE_INTEGER, 500, 20_000]);
-      await client.query(`begin${settingsOf(itemRanges)}`);
+      const values = [jobId, 0, Number.MAX_SAFE_INTEGER, 500, 20_000];
+      const read = () => surveyOn(client, { ...itemRanges, values });
       ranges = (await read()).rows[0].ranges;
       if (process.env.RANGES_ITEMS === undefined) return;
       const at = performance.now();

@@ -1,10 +1,11 @@
 /** A search of payloads looks at a bounded number of items in a call, finds each that matches once, and says where to go on. */
 import { describe, expect, it } from 'vitest';
+import type { Survey } from '../../src/db/database.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { type PayloadConditions, searchItems } from '../../src/domain/items/search-items.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
 import { newType, useEngine } from '../support/engine.ts';
-import { plansOf } from '../support/plans.ts';
+import { plansOf, surveyOn } from '../support/plans.ts';
 
 const t = useEngine();
 
@@ -108,7 +109,7 @@ describe('the search of payloads', () => {
     const jobId = await jobOf(Array.from({ length: 3_000 }, (_, n) => ({ n })));
     const plans = await plansOf(t.db, async (client) => {
       await client.query('analyze jobtree.job_item');
-      const surveys = { query: (statement: never) => client.query(statement) };
+      const surveys = { query: (survey: Survey) => surveyOn(client, survey) };
       await searchItems({ surveys } as never, jobId, { text: '2999' }, { from: undefined, first: 100 });
     });
     expect(plans.flatMap(({ reads }) => reads)).toEqual(['job_item by job_item_pkey']);

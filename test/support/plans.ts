@@ -1,5 +1,6 @@
 /** The plans of what really runs inside the stored functions, taken from Postgres's log of plans (auto_explain). */
 import pg from 'pg';
+import { type Survey, settingsOf } from '../../src/db/database.ts';
 import type { TestDatabase } from './database.ts';
 
 export interface Plan {
@@ -57,6 +58,14 @@ export async function plansOf(
   const compiled = plans.filter(({ isCompiled }) => isCompiled).map(({ query }) => query);
   if (compiled.length > 0) throw new Error(`Postgres compiled (JIT): ${compiled.join('\n\n')}`);
   return plans;
+}
+
+/** Runs a survey as a server does. Its plan is logged at the end of the transaction. */
+export async function surveyOn(client: pg.Client, survey: Survey): Promise<pg.QueryResult> {
+  await client.query(`begin${settingsOf(survey)}`);
+  const result = await client.query(survey);
+  await client.query('commit');
+  return result;
 }
 
 /** From now on, on every connection to the database that this process opens: `found` is called with the plan of each statement. */
