@@ -1438,6 +1438,9 @@ set enable_bitmapscan = off
 set enable_mergejoin = off
 as $$
 #variable_conflict use_column
+declare
+  -- The types whose limit is new. One that is limited while this goes on is left to the next call.
+  v_new constant text[] := array(select q.type from jobtree.queue q where q.limited_by is not null);
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
     return;
@@ -1462,7 +1465,7 @@ begin
   where not exists (select from jobtree.queue q where q.type = d.type and q.concurrency is not null);
   -- Claims need not look any more, even if a transaction from before the limit lasts: the next call adopts what it has claimed.
   update jobtree.queue q set limited_by = null
-  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.limited_by is not null for no key update skip locked));
+  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.type = any (v_new) for no key update skip locked));
 end
 $$;
 
@@ -5044,7 +5047,7 @@ begin
     raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
   end if;
   for v_queue in
-    select q.type, q.concurrency, q.limited_by, q.limited_by < pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
+    select q.type, q.concurrency, q.limited_by, q.limited_by <= pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
     order by q.type
     for no key update skip locked
@@ -5053,7 +5056,9 @@ begin
     continue when v_queue.concurrency is null;
     if v_queue.limited_by is not null then
       perform jobtree.adopt_leases(array[v_queue.type]);
-      update jobtree.queue q set limited_by = null where q.type = v_queue.type and v_queue.is_over;
+      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit.
+      update jobtree.queue q set limited_by = case when not v_queue.is_over then pg_snapshot_xmax(pg_current_snapshot()) end
+      where q.type = v_queue.type and (v_queue.is_over or q.limited_by > pg_snapshot_xmax(pg_current_snapshot()));
     end if;
     if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
       with gone as (
@@ -8533,8 +8538,8 @@ begin
     select p_type, coalesce(sum(bit_count(l.open)), 0), pg_current_snapshot() from jobtree.lease l
     where l.limited_type = p_type and l.check_at is not null;
     perform jobtree.adopt_leases(array[p_type]);
-    -- The leases of claims that are in progress count once these have ended.
-    update jobtree.queue q set limited_by = pg_current_xact_id() where q.type = p_type;
+    -- The leases of claims that are in progress count once these have ended. Which these are is not known before the commit: lock_queues finds out.
+    update jobtree.queue q set limited_by = '18446744073709551615' where q.type = p_type;
   end if;
   if v_new.rate_limit is null then
     delete from jobtree.rate_slice s where s.type = p_type;
