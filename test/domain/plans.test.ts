@@ -98,7 +98,7 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
         ]),
       ),
     );
-    const probes = plans.filter(({ query }) => query.includes('unnest(v_types, v_highs, v_lows, v_places)'));
+    const probes = plans.filter(({ query }) => query.includes('unnest(p_range_types, p_range_highs'));
     const probe = probes[0]?.nodes.find((node) => node['Index Name'] === 'queue_entry_ready');
     expect([probes.length, probe?.['Actual Loops']]).toEqual([1, 999]);
     expect(probe?.['Shared Hit Blocks']).toBeLessThanOrEqual(5 * 999);

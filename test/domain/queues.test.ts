@@ -288,6 +288,38 @@ describe('races for the slots of a type', () => {
     expect(await take(type, 3)).toBe(1);
   });
 
+  it('a claim that began while the limit was being set and commits after it counts', async () => {
+    const { type } = await job(300);
+    const setter = await t.db.connect();
+    await setter.query('begin');
+    await setter.query('select jobtree.set_queue($1, $2)', [type, { concurrency: 5 }]);
+    await otherClaims(type, 4);
+    await setter.query('commit');
+    await setter.end();
+    expect(await take(type, 3)).toBe(3);
+    await other.query('commit');
+    expect(await take(type, 3)).toBe(0);
+  });
+
+  it('a limit that is set while the counts are corrected counts the claims that are in progress', async () => {
+    const { type } = await job(20);
+    await otherClaims(type, 4);
+    // The correction stops before its end, at what is left of a former limit.
+    const former = newType('queue');
+    await t.db.query('insert into jobtree.held_delta (type, items) values ($1, 1)', [former]);
+    const locker = await t.db.connect();
+    await locker.query('begin');
+    await locker.query('select from jobtree.held_delta where type = $1 for update', [former]);
+    const corrected = correctHeld(t.engine);
+    await lockWaiters(t.db, 1);
+    await set(type, { concurrency: 5 });
+    await locker.query('rollback');
+    await locker.end();
+    await corrected;
+    await other.query('commit');
+    expect(await take(type, 5)).toBe(1);
+  });
+
   it('a place that a transaction gives back counts once it commits, however many claims have added up meanwhile', async () => {
     const { type } = await job(20, { concurrency: 4 });
     const [first] = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);

@@ -1,6 +1,6 @@
 /** The plans of what really runs inside the stored functions, taken from Postgres's log of plans (auto_explain). */
 import pg from 'pg';
-import { type Survey, settingsOf } from '../../src/db/database.ts';
+import { type Survey, settingsOf } from '../../src/db/surveys.ts';
 import type { TestDatabase } from './database.ts';
 
 export interface Plan {

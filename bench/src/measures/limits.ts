@@ -31,7 +31,7 @@ const claimItems =
   readFunctionFiles(fileURLToPath(new URL('../../../prisma/functions', import.meta.url))).get(
     'claim_items',
   ) ?? '';
-const look = /if exists \(\s*select from jobtree\.queue q [^;]*?v_limited := '\{\}';\s*elsif not p_durable/;
+const look = /if exists \(\s*select from jobtree\.queue q [^;]*?v_queues := '\{\}';\s*elsif not p_durable/;
 const withoutLook = claimItems.replace(look, 'if not p_durable');
 if (withoutLook === claimItems) throw new Error('claim_items looks for limited types in another way.');
 

@@ -16,6 +16,7 @@ declare
   v_queue jobtree.queue;
   -- Null for a type without limits.
   v_room integer;
+  v_lease jobtree.claimed_lease;
 begin
   select q.* into v_queue from jobtree.queue q
   where q.type = (select j.type from jobtree.job j where j.id = p_job_id) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -30,20 +31,17 @@ begin
     where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
       and (q.run_at is null or q.run_at <= clock_timestamp()) and v_room is distinct from 0
     for update;
-    if found and v_room is null then
-      return query
-        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null) l;
-      exit when found;
-    elsif found then
-      return query
-        with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null, null,
-            v_queue.concurrency is not null) l
-        ), noted as materialized (
-          select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
-        )
-        select g.* from given g, noted;
-      exit when found;
+    if found then
+      v_lease := jobtree.lease_entry(
+        row(v_entry.tid, p_position - v_entry.position, 1, 1, 0)::jobtree.claim_pick, p_worker, null, null, null, v_queue.concurrency is not null
+      );
+      if v_lease.lease_id is not null then
+        if v_room is not null then
+          perform jobtree.note_claims(array[v_lease.lease_id], array[v_lease.type]);
+        end if;
+        return next v_lease;
+        return;
+      end if;
     end if;
 
     select case when s.due_at <= clock_timestamp() then 'READY' else s.status end into v_status from jobtree.item_status s

@@ -10,6 +10,9 @@ language plpgsql volatile
 -- plans: no seqscan, bitmapscan, mergejoin
 as $$
 #variable_conflict use_column
+declare
+  -- The types whose limit is new. One that is limited while this goes on is left to the next call.
+  v_new constant text[] := array(select q.type from jobtree.queue q where q.limited_by is not null);
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
     return;
@@ -34,6 +37,6 @@ begin
   where not exists (select from jobtree.queue q where q.type = d.type and q.concurrency is not null);
   -- Claims need not look any more, even if a transaction from before the limit lasts: the next call adopts what it has claimed.
   update jobtree.queue q set limited_by = null
-  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.limited_by is not null for no key update skip locked));
+  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.type = any (v_new) for no key update skip locked));
 end
 $$;

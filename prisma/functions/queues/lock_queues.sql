@@ -20,7 +20,7 @@ begin
     raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
   end if;
   for v_queue in
-    select q.type, q.concurrency, q.limited_by, q.limited_by < pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
+    select q.type, q.concurrency, q.limited_by, q.limited_by <= pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
     order by q.type
     for no key update skip locked
@@ -29,7 +29,9 @@ begin
     continue when v_queue.concurrency is null;
     if v_queue.limited_by is not null then
       perform jobtree.adopt_leases(array[v_queue.type]);
-      update jobtree.queue q set limited_by = null where q.type = v_queue.type and v_queue.is_over;
+      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit.
+      update jobtree.queue q set limited_by = case when not v_queue.is_over then pg_snapshot_xmax(pg_current_snapshot()) end
+      where q.type = v_queue.type and (v_queue.is_over or q.limited_by > pg_snapshot_xmax(pg_current_snapshot()));
     end if;
     if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
       with gone as (

@@ -54,8 +54,8 @@ begin
     select p_type, coalesce(sum(bit_count(l.open)), 0), pg_current_snapshot() from jobtree.lease l
     where l.limited_type = p_type and l.check_at is not null;
     perform jobtree.adopt_leases(array[p_type]);
-    -- The leases of claims that are in progress count once these have ended.
-    update jobtree.queue q set limited_by = pg_current_xact_id() where q.type = p_type;
+    -- The leases of claims that are in progress count once these have ended. Which these are is not known before the commit: lock_queues finds out.
+    update jobtree.queue q set limited_by = '18446744073709551615' where q.type = p_type;
   end if;
   if v_new.rate_limit is null then
     delete from jobtree.rate_slice s where s.type = p_type;

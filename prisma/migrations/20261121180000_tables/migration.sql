@@ -795,3 +795,7 @@ create type "jobtree"."claimed_lease" as (
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint, has_rest boolean,
   numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
 );
+
+-- What a claim is to get of a queue entry: its items from one on, counted from 0, and how many; the number of the request that gets them, from 1, and
+-- how many that has got of other entries.
+create type "jobtree"."claim_pick" as (tid tid, first integer, count integer, request integer, given integer);

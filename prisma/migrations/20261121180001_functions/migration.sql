@@ -566,6 +566,36 @@ as $$
   )
 $$;
 
+-- Cancels what a claim found of jobs that were cancelled meanwhile.
+--
+-- p_picks    picks of entries that this transaction has locked; those that were leased are gone, and are passed by
+-- locks      none new. Leaves the keys to promote_blocked, as free_keys can
+create or replace function jobtree.cancel_entries(p_picks jobtree.claim_pick[])
+returns void
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_entries jobtree.queue_entry[];
+begin
+  with gone as (
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from unnest(p_picks) p)) returning q as entry
+  )
+  select array_agg(g.entry) into v_entries from gone g;
+  perform jobtree.cancel_ranges(array_agg(e.job_id), array_agg(e.position), array_agg(e.count::bigint), j.cancelled_at)
+  from unnest(v_entries) e
+  cross join lateral (select j.cancelled_at from jobtree.job j where j.id = e.job_id offset 0) j
+  group by j.cancelled_at;
+  perform jobtree.free_keys(array_agg(e.job_id), array_agg(e.position + n), false)
+  from unnest(v_entries) e
+  cross join lateral generate_series(0, e.count - 1) n
+  where e.keyed;
+end
+$$;
+
 -- Cancels the pending items of a cancelled job, about p_limit ranges of them: waiting items leave the queue, and held ones end, which their
 -- workers learn from the next heartbeat. promote_blocked passes on the serialize keys that they had. What is locked is left for the next
 -- pass: repeat until done.
@@ -1145,6 +1175,7 @@ declare
   v_queue jobtree.queue;
   -- Null for a type without limits.
   v_room integer;
+  v_lease jobtree.claimed_lease;
 begin
   select q.* into v_queue from jobtree.queue q
   where q.type = (select j.type from jobtree.job j where j.id = p_job_id) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -1159,20 +1190,17 @@ begin
     where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
       and (q.run_at is null or q.run_at <= clock_timestamp()) and v_room is distinct from 0
     for update;
-    if found and v_room is null then
-      return query
-        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null) l;
-      exit when found;
-    elsif found then
-      return query
-        with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null, null,
-            v_queue.concurrency is not null) l
-        ), noted as materialized (
-          select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
-        )
-        select g.* from given g, noted;
-      exit when found;
+    if found then
+      v_lease := jobtree.lease_entry(
+        row(v_entry.tid, p_position - v_entry.position, 1, 1, 0)::jobtree.claim_pick, p_worker, null, null, null, v_queue.concurrency is not null
+      );
+      if v_lease.lease_id is not null then
+        if v_room is not null then
+          perform jobtree.note_claims(array[v_lease.lease_id], array[v_lease.type]);
+        end if;
+        return next v_lease;
+        return;
+      end if;
     end if;
 
     select case when s.due_at <= clock_timestamp() then 'READY' else s.status end into v_status from jobtree.item_status s
@@ -1233,45 +1261,13 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- How long it waits for an entry that another claim has locked, so that a claim doesn't miss what that one leaves of the entry.
-  v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
-  v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
-    select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
-    where q.type = c_type and q.run_at is null
-      and (-q.priority::integer, q.place) >= (-c_high, c_place) and -q.priority::integer <= -c_low
-      and q.ctid <> all (c_taken)
-    order by -q.priority::integer, q.place
-    for update skip locked;
-  v_types text[] := p_range_types;
-  v_highs integer[] := p_range_highs;
-  v_lows integer[] := p_range_lows;
-  v_places bigint[] := p_range_places;
-  v_first integer := 1;
-  v_last integer;
-  v_type text;
-  v_entry record;
-  v_bytes bigint := 0;
-  v_kind text := 'NEW';
-  v_locked tid;
-  -- The requests of a type, in turn, and how much the one whose turn it is still wants.
-  v_asking integer[];
-  v_turn integer;
-  v_left integer;
-  v_from integer;
-  v_count integer;
-  v_tids tid[] := '{}';
-  v_froms integer[] := '{}';
-  v_counts integer[] := '{}';
-  v_requests integer[] := '{}';
-  -- Of limited types: how many items may be claimed, null if another claim is deciding; and when to look again.
-  v_limited text[];
-  v_rooms integer[];
-  v_again integer[];
-  v_counting text[];
-  v_room integer;
-  v_is_keyed boolean;
-  v_keyed text[];
-  v_message jobtree.claimed_lease;
+  -- What lock_queues says of each limited type, by type.
+  v_queues jsonb;
+  v_repeated jobtree.claimed_lease[];
+  v_picked record;
+  v_request integer;
+  v_lease jobtree.claimed_lease;
+  v_leased integer := 0;
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
@@ -1284,30 +1280,31 @@ begin
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
   ) then
-    v_limited := '{}';
+    v_queues := '{}';
   elsif not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
-  if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
-    return query select * from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]);
-    return;
+  if cardinality(p_claim_ids) > 0 then
+    v_repeated := jobtree.repeat_claim(p_claim_ids, p_workers);
+    if v_repeated is not null then
+      return query select * from unnest(v_repeated);
+      return;
+    end if;
   end if;
-  if v_limited is not null then
-    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms), array_agg(l.type) filter (where l.counts)
-    into v_limited, v_rooms, v_again, v_counting
-    from jobtree.lock_queues(p_types) l;
+  if v_queues is not null then
+    select jsonb_object_agg(l.type, l) into v_queues from jobtree.lock_queues(p_types) l;
   end if;
 
-  if cardinality(v_types) = 0 then
-    select array_agg(t.type order by t.n), array_agg(32767), array_agg(-32768), array_agg(0) into v_types, v_highs, v_lows, v_places
+  if cardinality(p_range_types) = 0 then
+    select array_agg(t.type order by t.n), array_agg(32767), array_agg(-32768), array_agg(0)
+    into p_range_types, p_range_highs, p_range_lows, p_range_places
     from (select w.type, min(w.n) as n from unnest(p_types) with ordinality w(type, n) group by w.type) t;
   end if;
-  if cardinality(v_types) > 8 then
+  if cardinality(p_range_types) > 8 then
     -- One query for all types costs less than a cursor for each.
-    select coalesce(array_agg(r.type order by r.n), '{}'), array_agg(r.high order by r.n), array_agg(r.low order by r.n),
-      array_agg(r.place order by r.n)
-    into v_types, v_highs, v_lows, v_places
-    from unnest(v_types, v_highs, v_lows, v_places) with ordinality r(type, high, low, place, n)
+    select array_agg(r.type order by r.n), array_agg(r.high order by r.n), array_agg(r.low order by r.n), array_agg(r.place order by r.n)
+    into p_range_types, p_range_highs, p_range_lows, p_range_places
+    from unnest(p_range_types, p_range_highs, p_range_lows, p_range_places) with ordinality r(type, high, low, place, n)
     where exists (
       select from jobtree.queue_entry q
       where q.type = r.type and q.run_at is null
@@ -1316,113 +1313,54 @@ begin
       offset 0
     );
   end if;
+  v_picked := jobtree.pick_entries(p_types, p_limits, p_range_types, p_range_highs, p_range_lows, p_range_places, v_queues);
 
-  while v_first <= cardinality(v_types) and v_kind <> 'CUT' loop
-    v_type := v_types[v_first];
-    v_last := v_first;
-    while v_types[v_last + 1] = v_type loop
-      v_last := v_last + 1;
-    end loop;
-    v_asking := array_positions(p_types, v_type);
-    v_turn := 1;
-    v_is_keyed := false;
-    v_room := case when v_type = any (v_limited) then coalesce(v_rooms[array_position(v_limited, v_type)], 0) end;
-    v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
-
-    loop
-      for v_range in v_first .. v_last loop
-        exit when v_left is null or v_kind = 'CUT';
-        open v_entries(v_type, v_highs[v_range], v_lows[v_range], v_places[v_range], v_tids);
-        loop
-          exit when v_left is null;
-          fetch v_entries into v_entry;
-          exit when not found;
-          if v_bytes > 0 and v_bytes + v_entry.bytes > 32000000 then
-            v_kind := 'CUT';
-            exit;
-          end if;
-          v_bytes := v_bytes + v_entry.bytes;
-          v_is_keyed := v_is_keyed or v_entry.keyed;
-          v_from := 0;
-          while v_from < v_entry.count and v_left is not null loop
-            v_count := least(v_left, v_entry.count - v_from, v_room);
-            v_tids := v_tids || v_entry.tid;
-            v_froms := v_froms || v_from;
-            v_counts := v_counts || v_count;
-            v_requests := v_requests || v_asking[v_turn];
-            v_from := v_from + v_count;
-            v_left := v_left - v_count;
-            if v_left = 0 then
-              v_turn := v_turn + 1;
-              v_left := p_limits[v_asking[v_turn]];
-            end if;
-            v_room := v_room - v_count;
-            if v_room = 0 then
-              v_left := null;
-              v_rooms[array_position(v_limited, v_type)] := 0;
-            end if;
-          end loop;
-        end loop;
-        close v_entries;
-      end loop;
-      exit when v_left is null or v_kind = 'CUT';
-
-      select e.tid into v_locked
-      from unnest(v_highs[v_first:v_last], v_lows[v_first:v_last], v_places[v_first:v_last]) r(high, low, place)
-      cross join lateral (
-        select q.ctid as tid from jobtree.queue_entry q
-        where q.type = v_type and q.run_at is null
-          and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
-          and q.ctid <> all (v_tids)
-        limit 1
-      ) e
-      limit 1;
-      exit when not found;
-      if not jobtree.wait_for_entry(v_locked, v_until) then
-        v_kind := 'LOCKED';
-        exit;
+  if cardinality(v_picked.picks) = 1 then
+    v_request := v_picked.picks[1].request;
+    v_lease := jobtree.lease_entry(
+      v_picked.picks[1], p_workers[v_request], p_claim_ids[v_request], p_starts[v_request], v_picked.kind,
+      coalesce((v_queues -> p_types[v_request] ->> 'counts')::boolean, false)
+    );
+    if v_lease.lease_id is not null then
+      v_leased := 1;
+      return next v_lease;
+      if v_queues ? v_lease.type then
+        perform jobtree.note_claims(array[v_lease.lease_id], array[v_lease.type]);
       end if;
-    end loop;
-    if v_is_keyed then
-      v_keyed := v_keyed || v_type;
     end if;
-    v_first := v_last + 1;
-  end loop;
-
-  if cardinality(v_tids) > 0 and v_limited is not null then
+  elsif v_queues is null and v_picked.picks is not null then
+    return query select * from jobtree.lease_entries(v_picked.picks, p_workers, p_claim_ids, p_starts, v_picked.kind);
+    get diagnostics v_leased = row_count;
+  elsif v_picked.picks is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind, v_counting) h
+        select l.* from jobtree.lease_entries(
+          v_picked.picks, p_workers, p_claim_ids, p_starts, v_picked.kind,
+          array(select q.type from jsonb_each(v_queues) q(type, limits) where (q.limits -> 'counts')::boolean)
+        ) l
       ), noted as materialized (
-        select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
+        select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where v_queues ? g.type
       )
       select g.* from given g, noted;
-  elsif cardinality(v_tids) = 1 then
-    return query
-      select * from jobtree.lease_entry(
-        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]], v_kind
-      );
-  elsif cardinality(v_tids) > 0 then
-    return query
-      select * from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind);
-  elsif v_kind = 'LOCKED' then
-    v_message.kind := v_kind;
-    return next v_message;
+    get diagnostics v_leased = row_count;
   end if;
-  for v_limit in 1 .. coalesce(cardinality(v_limited), 0) loop
-    continue when v_rooms[v_limit] > 0;
-    v_message.kind := case when v_rooms[v_limit] is null then 'TAKEN' else 'LIMITED' end;
-    v_message.type := v_limited[v_limit];
-    v_message.claimed_at := clock_timestamp();
-    v_message.deadline_at := v_message.claimed_at + v_again[v_limit] * interval '1 millisecond';
-    return next v_message;
-  end loop;
-  v_message := null;
-  foreach v_type in array coalesce(v_keyed, '{}') loop
-    v_message.kind := 'KEYED';
-    v_message.type := v_type;
-    return next v_message;
-  end loop;
+  if v_leased < cardinality(v_picked.picks) then
+    perform jobtree.cancel_entries(v_picked.picks);
+  end if;
+  if v_queues is not null or v_picked.keyed is not null or v_picked.picks is null and v_picked.kind = 'LOCKED' then
+    return query
+      select l.* from (
+        select case when q.limits -> 'room' = 'null' then 'TAKEN' else 'LIMITED' end as kind, q.type, clock_timestamp() as claimed_at,
+          clock_timestamp() + (q.limits ->> 'again_in_ms')::integer * interval '1 millisecond' as deadline_at
+        from jsonb_each(v_queues) q(type, limits)
+        where q.limits -> 'room' in ('null', '0') or q.type = any (v_picked.used_up)
+        union all
+        select 'KEYED', k, null, null from unnest(v_picked.keyed) k
+        union all
+        select 'LOCKED', null, null, null where v_picked.picks is null and v_picked.kind = 'LOCKED'
+      ) m
+      cross join lateral jsonb_populate_record(null::jobtree.claimed_lease, to_jsonb(m)) l;
+  end if;
 end
 $$;
 
@@ -1441,6 +1379,9 @@ set enable_bitmapscan = off
 set enable_mergejoin = off
 as $$
 #variable_conflict use_column
+declare
+  -- The types whose limit is new. One that is limited while this goes on is left to the next call.
+  v_new constant text[] := array(select q.type from jobtree.queue q where q.limited_by is not null);
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
     return;
@@ -1465,7 +1406,7 @@ begin
   where not exists (select from jobtree.queue q where q.type = d.type and q.concurrency is not null);
   -- Claims need not look any more, even if a transaction from before the limit lasts: the next call adopts what it has claimed.
   update jobtree.queue q set limited_by = null
-  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.limited_by is not null for no key update skip locked));
+  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.type = any (v_new) for no key update skip locked));
 end
 $$;
 
@@ -3790,52 +3731,6 @@ as $$
   select length(p_text) - length(jobtree.tenant_beginning(p_text)) between 1 and p_most
 $$;
 
--- Whether a claim was carried out before: the ids of its leases begin like its id, and the leases name it. A repeat that arrives while the
--- claim is still in progress on another server waits for it.
---
--- p_claim_ids  the claim ids of a call's requests; null for a request that can't be repeated
--- locks        an advisory lock for each id, in their order
--- errors       JT002 an id whose time is more than a day away; JT006 several claims, one of which is repeated
-create or replace function jobtree.is_repeated(p_claim_ids uuid[])
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_id uuid;
-  v_locked boolean;
-begin
-  if cardinality(p_claim_ids) > 1 then
-    p_claim_ids := array(select distinct c from unnest(p_claim_ids) c order by c);
-  end if;
-  foreach v_id in array p_claim_ids loop
-    continue when v_id is null;
-    if abs(('x' || translate(left(v_id::text, 13), '-', ''))::bit(48)::bigint / 1000 - extract(epoch from clock_timestamp())) > 86400 then
-      raise exception 'The time in claimId is more than a day away from that of the database.' using errcode = 'JT002', column = 'claimId';
-    end if;
-    v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
-  end loop;
-  if cardinality(p_claim_ids) = 1 then
-    return exists (
-      select from jobtree.lease l
-      where l.id between (left(v_id::text, 19) || '0000-000000000000')::uuid and (left(v_id::text, 19) || 'ffff-ffffffffffff')::uuid
-        and l.claim_id = v_id
-    );
-  end if;
-  if exists (
-    select from unnest(p_claim_ids) c(id)
-    join jobtree.lease l on l.claim_id = c.id
-      and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
-  ) then
-    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
-  end if;
-  return false;
-end
-$$;
-
 -- Whether lists and objects of a JSON text are nested more than p_most levels deep: thousands of levels exhaust the stack of any code that
 -- writes or inspects the value. For nearly all texts two counts are enough to tell, and cost next to nothing.
 --
@@ -4098,23 +3993,18 @@ begin
 end
 $$;
 
--- Turns queue entries, or the first parts of them, into leases: the second half of claim_items, if one entry is not enough.
+-- Turns picks into leases, if one entry is not enough. The rest of an entry goes back to its place in the queue.
 --
--- p_tids, p_froms, p_counts, p_requests
---            the parts, an element for each: where its entry is, in a row that this transaction has locked; its first item in the entry,
---            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
---            place in the queue
+-- p_picks    items of entries that this transaction has locked: for each entry from its first item on, with no gap
 -- p_workers, p_claim_ids, p_starts   of the requests: the worker; the claim id, if any; and how many items it starts at once, as claim_items has it
 -- p_kind     the kind of the rows that it returns
 -- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
---            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
--- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
---            are not leased but counted as cancelled
+--            numbers of the items that fail for good if this attempt fails, as last_attempts returns them. Entries of cancelled jobs stay, and get none
+-- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started
 create or replace function jobtree.lease_entries(
-  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[], p_starts integer[],
-  p_kind text, p_limited_types text[] default null
+  p_picks jobtree.claim_pick[], p_workers text[], p_claim_ids uuid[], p_starts integer[], p_kind text, p_limited_types text[] default null
 )
 returns setof jobtree.claimed_lease
 language plpgsql volatile
@@ -4135,99 +4025,84 @@ begin
   return query
   with taken as (
     -- Once for each entry, however many parts it has: searching a list of parts for each of them would take quadratic time.
-    select u.tid, array_agg(u."from" order by u.n) as froms, array_agg(u.count order by u.n) as counts,
-      array_agg(u.request order by u.n) as requests, array_agg(u.n order by u.n) as ns
-    from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
+    select u.tid, array_agg(row(u.tid, u.first, u.count, u.request, u.given)::jobtree.claim_pick order by u.n) as picks,
+      array_agg(u.n order by u.n) as ns, sum(u.count)::integer as count
+    from unnest(p_picks) with ordinality u(tid, first, count, request, given, n)
     group by u.tid
   ), gone as (
-    delete from jobtree.queue_entry q using taken t where q.ctid = t.tid
-    returning q.*, t.tid, t.froms, t.counts, t.requests, t.ns
-  ), wanted as materialized (
-    select g.*, j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at
-    from gone g
-    join jobtree.job j on j.id = g.job_id
-    cross join lateral (
-      select p.started_at from jobtree.job_progress p where p.job_id = g.job_id order by p.version desc limit 1
-    ) p
-  ), part as materialized (
-    select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
-      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.lost,
-      w.count as entry_count, w.bytes as entry_bytes,
-      p_starts[u.request] - (sum(u.count) over (partition by u.request order by u.n) - u.count)::integer as starts
-    from wanted w
-    cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
-    cross join lateral (
-      select string_agg(i.payload::text, E'\x1e') as payloads, sum(i.payload_bytes) as bytes
-      from (
-        select i.payload, i.payload_bytes from jobtree.job_item i
-        where i.job_id = w.job_id and i.position >= w.position + u."from" and i.position < w.position + u."from" + u.count
-        order by i.position
-      ) i
-    ) i
-    where w.cancelled_at is null
+    delete from jobtree.queue_entry q
+    using (
+      select t.*, j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item
+      from taken t
+      cross join lateral (select q.job_id from jobtree.queue_entry q where q.ctid = t.tid offset 0) q
+      cross join lateral (select j.* from jobtree.job j where j.id = q.job_id and j.cancelled_at is null offset 0) j
+    ) t
+    where q.ctid = t.tid
+    returning q.*, t.picks, t.ns, t.count as taken, t.root_id, t.heartbeat_interval_ms, t.max_failures_per_item
   ), rest as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at, lost)
-    select p.job_id, max(p.position + p.count), max(p.place + p.count), greatest(p.entry_bytes - sum(p.bytes), 0), p.attempt,
-      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at, p.lost
-    from part p
-    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at, p.lost
-    having p.entry_count > sum(p.count)
+    select g.job_id, g.position + g.taken, g.place + g.taken,
+      case when g.bytes > 100000 then (
+        select sum(i.payload_bytes) from jobtree.job_item i
+        where i.job_id = g.job_id and i.position >= g.position + g.taken and i.position < g.position + g.count
+      ) else g.bytes end,
+      g.attempt, g.count - g.taken, g.priority, g.type, g.keyed, g.ready_at, g.lost
+    from gone g
+    where g.count > g.taken
+  ), started as (
+    insert into jobtree.progress_delta (root_id, job_id, started)
+    select j.root_id, j.job_id, true
+    from (select distinct g.root_id, g.job_id from gone g) j
+    where (select p.started_at from jobtree.job_progress p where p.job_id = j.job_id order by p.version desc limit 1) is null
+  ), part as materialized (
+    select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, g.job_id, g.root_id, g.type,
+      g.position + u.first as position, g.place + u.first as place, u.count, u.request, u.given, u.first + u.count < g.count as has_rest,
+      v_now + 3 * g.heartbeat_interval_ms * interval '1 millisecond' as deadline_at, g.heartbeat_interval_ms, g.max_failures_per_item,
+      g.attempt, g.priority, g.keyed, g.ready_at, g.lost, u.n
+    from gone g
+    cross join lateral unnest(g.picks, g.ns) u(tid, first, count, request, given, n)
   ), leased as (
     insert into jobtree.lease (
       id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
       limited_type
     )
-    select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
-      v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
+    select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now, p.deadline_at, p.attempt, p.count, p.priority,
       (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed,
-      jobtree.waiting_bits(p.count, p.starts, p.lost), p.lost, case when p.type = any (p_limited_types) then p.type end
+      jobtree.waiting_bits(p.count, p_starts[p.request] - p.given, p.lost), p.lost, case when p.type = any (p_limited_types) then p.type end
     from part p
-  ), ended as (
-    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
-    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
-    select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
-    from wanted w
-    where w.cancelled_at is not null or w.started_at is null
-    group by w.root_id, w.job_id
-  ), freed as (
-    -- Leaves the keys to promote_blocked, as free_keys can.
-    insert into jobtree.ended_head (job_id, position, key, held)
-    select i.job_id, i.position, i.serialize_key, false
-    from wanted w
-    join jobtree.job_item i on i.job_id = w.job_id and i.position >= w.position and i.position < w.position + w.count
-    where w.keyed and w.cancelled_at is not null
-    on conflict on constraint ended_head_pkey do nothing
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
-    v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
-    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
+    v_now::timestamptz, p.deadline_at, p.priority, p.place, p.has_rest, null::integer[], i.payloads, p.ready_at::timestamptz,
     case when p.attempt > p.max_failures_per_item then
       jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
     end, p.keyed, p.lost, p_kind
   from part p
+  cross join lateral (
+    select string_agg(i.payload::text, E'\x1e') as payloads
+    from (
+      select i.payload from jobtree.job_item i
+      where i.job_id = p.job_id and i.position >= p.position and i.position < p.position + p.count
+      order by i.position
+    ) i
+  ) i
   order by p.n;
 end
 $$;
 
--- Turns one queue entry, or a part of it, into a lease. For claim_item, and for claim_items if one entry is enough, as for most claims: a
--- few small statements cost less than the large one of lease_entries.
+-- Turns one pick into a lease. For claim_item, and for claim_items if one entry is enough, as for most claims: a few small statements cost less
+-- than the large one of lease_entries.
 --
--- p_tid      where the entry is: a row that this transaction has locked
--- p_from, p_count   the items: the first one in the entry, from 0, and how many
--- p_request, p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated;
---            and how many of its items it starts at once, as claim_items has it
+-- p_pick     the items, of an entry that this transaction has locked
+-- p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated; and how many items the request
+--            starts at once, as claim_items has it
 -- p_kind     the kind of the row that it returns
 -- p_is_limited   whether it counts against a concurrency limit (note_claims)
--- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
+-- returns    as lease_entries; null, and then the entry stays, if the job was cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_starts integer,
-  p_kind text default null, p_is_limited boolean default false
+  p_pick jobtree.claim_pick, p_worker text, p_claim_id uuid, p_starts integer, p_kind text default null, p_is_limited boolean default false
 )
-returns setof jobtree.claimed_lease
+returns jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -4237,54 +4112,42 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_entry record;
-  v_is_shortened boolean;
-  v_job record;
   v_lease jobtree.claimed_lease;
 begin
+  select q.*, j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, p.started_at into v_entry
+  from jobtree.queue_entry q
+  cross join lateral (select j.* from jobtree.job j where j.id = q.job_id and j.cancelled_at is null offset 0) j
+  cross join lateral (
+    select p.started_at from jobtree.job_progress p where p.job_id = q.job_id order by p.version desc limit 1
+  ) p
+  where q.ctid = p_pick.tid;
+  if not found then
+    return null;
+  end if;
   -- The first part of a small entry is cut off in place; put_back handles all other rests.
-  update jobtree.queue_entry q
-  set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
-  where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
-  returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed, q.run_at, q.ready_at, q.lost
-  into v_entry;
-  v_is_shortened := found;
-  if not v_is_shortened then
-    delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
-  end if;
-  select j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at into v_job
-  from jobtree.job j
-  join jobtree.job_progress p on p.job_id = j.id
-  where j.id = v_entry.job_id
-  order by p.version desc
-  limit 1;
-  if v_job.cancelled_at is not null then
-    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
-    if v_entry.keyed then
-      perform jobtree.free_keys(array_fill(v_entry.job_id, array[v_entry.count]),
-        array(select generate_series(v_entry.position, v_entry.position + v_entry.count - 1)), false);
+  if p_pick.first = 0 and p_pick.count < v_entry.count and v_entry.bytes <= 100000 then
+    update jobtree.queue_entry q
+    set position = q.position + p_pick.count, place = q.place + p_pick.count, count = q.count - p_pick.count
+    where q.ctid = p_pick.tid;
+  else
+    delete from jobtree.queue_entry q where q.ctid = p_pick.tid;
+    if p_pick.count < v_entry.count then
+      perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
+        v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_pick.first, p_pick.count);
     end if;
-    if v_is_shortened then
-      delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
-    end if;
-    return;
   end if;
-  if v_job.started_at is null then
-    insert into jobtree.progress_delta (root_id, job_id, started) values (v_job.root_id, v_entry.job_id, true);
-  end if;
-  if p_count < v_entry.count and not v_is_shortened then
-    perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_from, p_count);
+  if v_entry.started_at is null then
+    insert into jobtree.progress_delta (root_id, job_id, started) values (v_entry.root_id, v_entry.job_id, true);
   end if;
 
   v_lease := row(
-    jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id())), p_request, v_entry.job_id, v_job.root_id, v_entry.type,
-    v_entry.position + p_from, v_entry.attempt, p_worker, v_job.heartbeat_interval_ms, v_now,
-    v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond', v_entry.priority, v_entry.place + p_from,
-    p_from + p_count < v_entry.count, null, null,
+    jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id())), p_pick.request, v_entry.job_id, v_entry.root_id, v_entry.type,
+    v_entry.position + p_pick.first, v_entry.attempt, p_worker, v_entry.heartbeat_interval_ms, v_now,
+    v_now + 3 * v_entry.heartbeat_interval_ms * interval '1 millisecond', v_entry.priority, v_entry.place + p_pick.first,
+    p_pick.first + p_pick.count < v_entry.count, null, null,
     -- An item that is due but not promoted has been ready since its run_at.
-    coalesce(v_entry.run_at, v_entry.ready_at), case when v_entry.attempt > v_job.max_failures_per_item then
-      jobtree.last_attempts(v_entry.job_id, v_entry.position + p_from, p_count, v_entry.attempt, v_job.max_failures_per_item)
+    coalesce(v_entry.run_at, v_entry.ready_at), case when v_entry.attempt > v_entry.max_failures_per_item then
+      jobtree.last_attempts(v_entry.job_id, v_entry.position + p_pick.first, p_pick.count, v_entry.attempt, v_entry.max_failures_per_item)
     end, v_entry.keyed, v_entry.lost, p_kind
   )::jobtree.claimed_lease;
   insert into jobtree.lease (
@@ -4292,22 +4155,21 @@ begin
     limited_type
   )
   values (
-    v_lease.lease_id, v_entry.job_id, p_claim_id, v_lease.first_position, v_now, v_now, v_lease.deadline_at, v_entry.attempt, p_count,
-    v_entry.priority, (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
-    jobtree.waiting_bits(p_count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
+    v_lease.lease_id, v_entry.job_id, p_claim_id, v_lease.first_position, v_now, v_now, v_lease.deadline_at, v_entry.attempt, p_pick.count,
+    v_entry.priority, (~B'0'::bit(128)) << (128 - p_pick.count), p_worker, v_entry.keyed,
+    jobtree.waiting_bits(p_pick.count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
   );
-  if p_count = 1 then
+  if p_pick.count = 1 then
     select i.payload::text into v_lease.payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = v_lease.first_position;
-    return next v_lease;
-    return;
+  else
+    select string_agg(i.payload::text, E'\x1e') into v_lease.payloads
+    from (
+      select i.payload from jobtree.job_item i
+      where i.job_id = v_entry.job_id and i.position >= v_lease.first_position and i.position < v_lease.first_position + p_pick.count
+      order by i.position
+    ) i;
   end if;
-  select string_agg(i.payload::text, E'\x1e') into v_lease.payloads
-  from (
-    select i.payload from jobtree.job_item i
-    where i.job_id = v_entry.job_id and i.position >= v_lease.first_position and i.position < v_lease.first_position + p_count
-    order by i.position
-  ) i;
-  return next v_lease;
+  return v_lease;
 end
 $$;
 
@@ -4689,7 +4551,7 @@ begin
     raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
   end if;
   for v_queue in
-    select q.type, q.concurrency, q.limited_by, q.limited_by < pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
+    select q.type, q.concurrency, q.limited_by, q.limited_by <= pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
     order by q.type
     for no key update skip locked
@@ -4698,7 +4560,9 @@ begin
     continue when v_queue.concurrency is null;
     if v_queue.limited_by is not null then
       perform jobtree.adopt_leases(array[v_queue.type]);
-      update jobtree.queue q set limited_by = null where q.type = v_queue.type and v_queue.is_over;
+      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit.
+      update jobtree.queue q set limited_by = case when not v_queue.is_over then pg_snapshot_xmax(pg_current_snapshot()) end
+      where q.type = v_queue.type and (v_queue.is_over or q.limited_by > pg_snapshot_xmax(pg_current_snapshot()));
     end if;
     if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
       with gone as (
@@ -5592,6 +5456,119 @@ begin
     last_position := c_last_position;
   end if;
   return next;
+end
+$$;
+
+-- Picks what a claim gets: of each type by descending priority, then in the order in which the items became ready, up to what was asked for, what
+-- the queue of the type has room for, and about 32 MB of payloads in all, but at least one entry. The first half of claim_items; lease_entry and
+-- lease_entries turn the picks into leases.
+--
+-- p_types, p_limits   the requests, as claim_items has them
+-- p_range_types … p_places   where to look, as claim_items has it
+-- p_queues   what lock_queues says of each limited type, as a JSON object by type; null if there are none
+-- returns    the picks, an element for each request and entry, with no gap between those of an entry; the kind of the claim's rows: NEW, CUT or
+--            LOCKED; the types of which there are items with serialize keys among them; and the types whose room they use up
+-- locks      the entries, skipping locked ones; waits for one if all that remain are locked
+create or replace function jobtree.pick_entries(
+  p_types text[], p_limits integer[], p_range_types text[], p_highs integer[], p_lows integer[], p_places bigint[], p_queues jsonb,
+  out picks jobtree.claim_pick[], out kind text, out keyed text[], out used_up text[]
+)
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- How long it waits for an entry that another claim has locked, so that a claim doesn't miss what that one leaves of the entry.
+  v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
+  v_entries cursor (c_type text, c_first integer, c_last integer, c_taken tid[]) for
+    select q.* from unnest(p_highs[c_first:c_last], p_lows[c_first:c_last], p_places[c_first:c_last]) r(high, low, place)
+    cross join lateral (
+      select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
+      where q.type = c_type and q.run_at is null
+        and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+        and q.ctid <> all (c_taken)
+      order by -q.priority::integer, q.place
+      for update skip locked
+    ) q;
+  v_taken tid[] := '{}';
+  v_type text;
+  v_first integer := 1;
+  v_last integer;
+  v_entry record;
+  v_bytes bigint := 0;
+  v_pick jobtree.claim_pick;
+  -- The requests of a type that did not get all yet, in turn; how much the first of them still wants, null if none does; and the type's room.
+  v_asking integer[];
+  v_left integer;
+  v_room integer;
+begin
+  kind := 'NEW';
+  while v_first <= cardinality(p_range_types) and kind <> 'CUT' loop
+    v_type := p_range_types[v_first];
+    v_last := v_first;
+    while p_range_types[v_last + 1] = v_type loop
+      v_last := v_last + 1;
+    end loop;
+    v_asking := array_positions(p_types, v_type);
+    v_room := case when p_queues ? v_type then coalesce((p_queues -> v_type ->> 'room')::integer, 0) end;
+    v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
+
+    while v_left > 0 loop
+      open v_entries(v_type, v_first, v_last, v_taken);
+      while v_left > 0 loop
+        fetch v_entries into v_entry;
+        exit when not found;
+        if v_bytes > 0 and v_bytes + v_entry.bytes > 32000000 then
+          kind := 'CUT';
+          exit;
+        end if;
+        v_bytes := v_bytes + v_entry.bytes;
+        if v_entry.keyed and v_type is distinct from keyed[cardinality(keyed)] then
+          keyed := keyed || v_type;
+        end if;
+        v_pick.tid := v_entry.tid;
+        v_pick.first := 0;
+        while v_pick.first < v_entry.count and v_left > 0 loop
+          v_pick.request := v_asking[1];
+          v_pick.given := p_limits[v_pick.request] - v_left;
+          v_pick.count := least(v_left, v_entry.count - v_pick.first, v_room);
+          picks := picks || v_pick;
+          v_pick.first := v_pick.first + v_pick.count;
+          v_left := v_left - v_pick.count;
+          v_room := v_room - v_pick.count;
+          if v_room = 0 then
+            used_up := used_up || v_type;
+            v_left := null;
+          elsif v_left = 0 then
+            v_asking := v_asking[2:];
+            v_left := p_limits[v_asking[1]];
+          end if;
+        end loop;
+      end loop;
+      close v_entries;
+      exit when v_left is null or kind = 'CUT';
+
+      v_taken := array(select p.tid from unnest(picks) p);
+      select q.tid into v_entry
+      from unnest(p_highs[v_first:v_last], p_lows[v_first:v_last], p_places[v_first:v_last]) r(high, low, place)
+      cross join lateral (
+        select q.ctid as tid from jobtree.queue_entry q
+        where q.type = v_type and q.run_at is null
+          and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+          and q.ctid <> all (v_taken)
+        limit 1
+      ) q
+      limit 1;
+      exit when not found;
+      if not jobtree.wait_for_entry(v_entry.tid, v_until) then
+        kind := 'LOCKED';
+        exit;
+      end if;
+    end loop;
+    v_first := v_last + 1;
+  end loop;
 end
 $$;
 
@@ -6628,14 +6605,16 @@ begin
 end
 $$;
 
--- Returns the leases of an earlier claim again, to a caller that never received the answer: those of their items that are not finished.
--- Counts as a heartbeat, since the worker is alive.
+-- Looks whether a claim was carried out before, by a caller that never received the answer: the ids of its leases begin like its id, and they name
+-- it. Then returns those of its items that are not finished again, which counts as a heartbeat, since the worker is alive. A repeat that arrives
+-- while the claim is still in progress on another server waits for it.
 --
--- returns    as lease_entries, in the order of their ids, each with the numbers of its open items
--- locks      the claim's leases, in the order of their ids
--- errors     JT002 the claim was another worker's
-create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
-returns setof jobtree.claimed_lease
+-- p_claim_ids, p_workers   of a call's requests; the id is null for a request that can't be repeated
+-- returns    the leases as lease_entries has them, in the order of their ids, each with the numbers of its open items; null if none was carried out
+-- locks      an advisory lock for each id, in their order; then the claim's leases, in the order of their ids
+-- errors     JT002 an id whose time is more than a day away, or the claim was another worker's; JT006 several claims, one of which is repeated
+create or replace function jobtree.repeat_claim(p_claim_ids uuid[], p_workers text[])
+returns jobtree.claimed_lease[]
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -6645,41 +6624,61 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_id uuid;
+  v_locked boolean;
+  v_leases uuid[];
   -- With the precision of the columns.
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_ids uuid[];
+  v_now timestamptz(3);
+  v_repeated jobtree.claimed_lease[];
 begin
-  select array_agg(l.id) into v_ids
-  from (
+  if cardinality(p_claim_ids) > 1 then
+    p_claim_ids := array(select distinct c from unnest(p_claim_ids) c order by c);
+  end if;
+  foreach v_id in array p_claim_ids loop
+    continue when v_id is null;
+    if abs(('x' || translate(left(v_id::text, 13), '-', ''))::bit(48)::bigint / 1000 - extract(epoch from clock_timestamp())) > 86400 then
+      raise exception 'The time in claimId is more than a day away from that of the database.' using errcode = 'JT002', column = 'claimId';
+    end if;
+    v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
+  end loop;
+  select array_agg(l.id) into v_leases
+  from unnest(p_claim_ids) c(id)
+  cross join lateral (
     select l.id from jobtree.lease l
-    where l.claim_id = p_claim_id
-      and l.id between (left(p_claim_id::text, 19) || '0000-000000000000')::uuid
-        and (left(p_claim_id::text, 19) || 'ffff-ffffffffffff')::uuid
+    where l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
+      and l.claim_id = c.id
     order by l.id
     for no key update
   ) l;
-  if exists (select from jobtree.lease l where l.id = any (v_ids) and l.worker <> p_worker) then
+  if v_leases is null then
+    return null;
+  elsif cardinality(p_claim_ids) > 1 then
+    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
+  elsif exists (select from jobtree.lease l where l.id = any (v_leases) and l.worker <> p_workers[1]) then
     raise exception 'claimId belongs to a claim of another worker.' using errcode = 'JT002', column = 'claimId';
   end if;
 
-  return query
+  v_now := clock_timestamp();
   with kept as (
     update jobtree.lease l
     set heartbeat_at = v_now, deadlines = null
     from (
       select o.id, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item from jobtree.lease o
       cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
-      where o.id = any (v_ids) and o.open <> B'0'::bit(128)
+      where o.id = any (v_leases) and o.open <> B'0'::bit(128)
       offset 0
     ) j
     where l.id = j.id
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item
   )
-  select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
+  select coalesce(array_agg(row(
+    k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms, k.claimed_at,
+    v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null, false, i.numbers, i.payloads, null,
     case when k.attempt > k.max_failures_per_item then
       jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
     end, k.keyed, k.lost, 'REPEATED'
+  )::jobtree.claimed_lease order by k.id), '{}')
+  into v_repeated
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
@@ -6688,8 +6687,8 @@ begin
       where i.job_id = k.job_id and i.position >= k.position and i.position < k.position + k.count
     ) i
     where get_bit(k.open, i.number - 1) = 1
-  ) i
-  order by k.id;
+  ) i;
+  return v_repeated;
 end
 $$;
 
@@ -7572,8 +7571,8 @@ begin
     select p_type, coalesce(sum(bit_count(l.open)), 0), pg_current_snapshot() from jobtree.lease l
     where l.limited_type = p_type and l.check_at is not null;
     perform jobtree.adopt_leases(array[p_type]);
-    -- The leases of claims that are in progress count once these have ended.
-    update jobtree.queue q set limited_by = pg_current_xact_id() where q.type = p_type;
+    -- The leases of claims that are in progress count once these have ended. Which these are is not known before the commit: lock_queues finds out.
+    update jobtree.queue q set limited_by = '18446744073709551615' where q.type = p_type;
   end if;
   if v_new.rate_limit is null then
     delete from jobtree.rate_slice s where s.type = p_type;
