@@ -1,6 +1,6 @@
 /** A search of payloads looks at a bounded number of items in a call, finds each that matches once, and says where to go on. */
 import { describe, expect, it } from 'vitest';
-import type { Survey } from '../../src/db/database.ts';
+import type { Survey } from '../../src/db/surveys.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { type PayloadConditions, searchItems } from '../../src/domain/items/search-items.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
