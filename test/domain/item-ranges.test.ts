@@ -225,7 +225,7 @@ describe('how fast items end', () => {
     await end(5);
     await t.fold(jobId);
     await end(5);
-    await t.db.query('select jobtree.fold_plain(array[$1::uuid], array[0::bigint])', [jobId]);
+    await t.db.query('select jobtree.fold_trees(array[$1::uuid], array[0::bigint])', [jobId]);
     const [{ pace } = { pace: [] }] = await t.db.query<{ pace: string[] }>(
       'select pace[2:7] as pace from jobtree.job_progress where job_id = $1',
       [jobId],

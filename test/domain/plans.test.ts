@@ -131,10 +131,11 @@ describe('a batch of 500 lone items is not compared item by item', () => {
   const claim = `select lease_id from jobtree.claim_items('{w}', '{lone}', '{${count}}')`;
   const ids = `(select array_agg(l.id order by l.id) from jobtree.lease l)`;
   const ones = `array_fill(1, '{${count}}')`;
+  const kinds = `array_fill('failure'::text, '{${count}}')`;
   const texts = (text: string) => `array_to_json(array_fill('${text}'::json, '{${count}}'))`;
   const failures = texts('{"code":"E","message":"no"}');
   const finalFailures = texts('{"code":"E","message":"no","permanent":true}');
-  const failForGood = `select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${finalFailures}, p_wait => false)`;
+  const failForGood = `select jobtree.report_results(${ids}, ${ones}, ${finalFailures}, ${kinds}, false)`;
   let db: TestDatabase;
   beforeAll(async () => {
     db = await createDatabase();
@@ -150,14 +151,11 @@ describe('a batch of 500 lone items is not compared item by item', () => {
     ['reported', [`select jobtree.report_results(${ids}, ${ones}, ${texts('1')}, p_wait => false)`]],
     [
       'failed, and claimed again',
-      [
-        `select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures}, p_wait => false)`,
-        claim,
-      ],
+      [`select jobtree.report_results(${ids}, ${ones}, ${failures}, ${kinds}, false)`, claim],
     ],
     [
       'reported by a caller that waits',
-      [`select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures})`],
+      [`select jobtree.report_results(${ids}, ${ones}, ${failures}, ${kinds})`],
     ],
     [
       'kept',

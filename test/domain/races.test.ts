@@ -658,18 +658,18 @@ describe('report against report', () => {
     const [first] = held;
     const leaseId = assignmentIdOf(first?.id ?? '', 0);
     await other.query('select from jobtree.lease where id = $1 for update', [leaseId]);
-    const report = (others: string | null) =>
-      t.db.query('select answers from jobtree.report_results($1, $2, $3, p_others => $4, p_wait => false)', [
-        [leaseId],
-        [1],
-        '[1]',
-        others,
+    const report = (numbers: number[], values: unknown[], kinds: string[]) =>
+      t.db.query('select answers from jobtree.report_results($1, $2, $3, $4, false)', [
+        numbers.map(() => leaseId),
+        numbers,
+        JSON.stringify(values),
+        kinds,
       ]);
-    expect(await report(null)).toMatchObject([{ answers: [{ index: 0, status: 'BUSY' }] }]);
-    const others = JSON.stringify([{ assignmentId: held[1]?.id, failure }]);
-    expect(await report(others)).toMatchObject([{ answers: [{ status: 'BUSY' }, { status: 'BUSY' }] }]);
+    expect(await report([1], [1], ['result'])).toMatchObject([{ answers: [{ index: 0, status: 'BUSY' }] }]);
+    const both = await report([1, 2], [1, { failure }], ['result', 'report']);
+    expect(both).toMatchObject([{ answers: [{ status: 'BUSY' }, { status: 'BUSY' }] }]);
     await other.query('rollback');
-    expect(await report(null)).toMatchObject([{ answers: null }]);
+    expect(await report([1], [1], ['result'])).toMatchObject([{ answers: null }]);
   });
 
   it('a report of a lease locked for long is refused as BUSY, alone, and counts when sent again', async () => {

@@ -231,7 +231,7 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: ['lease by lease_pkey', ...blocking],
   },
   'a report of failures for good with serialize keys': {
-    text: "select * from jobtree.report_results('{}', '{}', '[]', $1, $2, $3, p_wait => false)",
+    text: "select * from jobtree.report_results($1, $2, $3, '{failure,failure}', false)",
     values: ({ keyedLeases }) => [
       keyedLeases,
       [1, 1],
@@ -260,7 +260,7 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: ['job by job_pkey', 'job by job_parent_id_idx', 'job_item by job_item_pkey', ...judging],
   },
   'a report of failures, each named once': {
-    text: "select * from jobtree.report_results('{}', '{}', '[]', $1, $2, $3, p_wait => false)",
+    text: "select * from jobtree.report_results($1, $2, $3, '{failure,failure}', false)",
     values: (subject) => [
       leaseIds(subject, 2),
       [3, 3],
@@ -269,22 +269,16 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: failing,
   },
   'a report of failures': {
-    text: 'select * from jobtree.report_results($1, $2, $3, p_others => $4)',
+    text: "select * from jobtree.report_results($1, $2, $3, '{report,report}')",
     values: (subject) => [
-      [],
-      [],
-      '[]',
-      JSON.stringify(
-        leaseIds(subject, 2).map((id) => ({
-          assignmentId: `${id.slice(0, 34)}03`,
-          failure: { code: 'E', message: 'no' },
-        })),
-      ),
+      leaseIds(subject, 2),
+      [3, 3],
+      '[{"failure": {"code": "E", "message": "no"}}, {"failure": {"code": "E", "message": "no"}}]',
     ],
     reads: [...failing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
-    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11, '{}')`,
+    text: `select * from jobtree.exchange($1, $2, $3, null, $4, $5, $6, $7, $8, $9, $10, $11, '{}')`,
     values: (subject) => [leaseIds(subject, 1), [1], '[1]', ['w'], ['subject'], [2], [], [], [], [], []],
     reads: [...claiming, 'lease by lease_pkey', ...feeding],
   },

@@ -1,14 +1,13 @@
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
--- p_lease_ids … p_others   as report_results takes them
+-- p_lease_ids … p_kinds   as report_results takes them
 -- p_workers … p_starts   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
 -- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
-  p_lease_ids uuid[], p_numbers integer[], p_results json,
-  p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
+  p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[],
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
   p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[],
   p_starts integer[]
@@ -26,9 +25,7 @@ as $$
 declare
   v_reported record;
 begin
-  select * into v_reported from jobtree.report_results(
-    p_lease_ids, p_numbers, p_results, p_failed_lease_ids, p_failed_numbers, p_failures, p_others, false
-  );
+  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_values, p_kinds, false);
   kind := 'REPORTED';
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;

@@ -1,52 +1,52 @@
--- The answers of report_each, after everything that counts has been done.
+-- The answers to reports that did not count, after everything that counts has been done.
 --
--- p_ns … p_reports   as report_each takes them
--- p_held     the leases that were locked for them
--- p_counted  the indexes of the reports that counted
--- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
--- p_problem_ns, p_fields, p_messages   what is wrong with invalid reports
+-- p_leases   the leases that were locked for them
+-- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them
+-- p_ns       the indexes, from 1, of the reports that counted unless their job was cancelled meanwhile; null for all of open items
+-- p_ended    those of the failures and snoozes that counted
+-- p_problems   what is wrong with invalid reports, as judge_reports returns it
 -- returns    as report_outcomes
 create or replace function jobtree.report_answers(
-  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_counted integer[], p_retries jsonb,
-  p_problem_ns integer[], p_fields text[], p_messages text[]
+  p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[],
+  p_ns integer[], p_ended integer[], p_problems jsonb
 )
-returns json
+returns jsonb
 language plpgsql stable
--- plans: no seqscan, hashjoin, mergejoin; generic
+-- plans: no seqscan, mergejoin; generic
 as $$
 begin
   return (
-    select json_agg(json_build_object('index', a.n, 'status', a.status, 'retryAt', a.retry_at, 'field', a.field, 'message', a.message))
-    from (
-      select c as n, 'ACCEPTED' as status, p_retries -> c::text as retry_at, null as field, null as message
-      from unnest(p_counted) c
-      where coalesce(p_retries -> c::text, 'null') <> 'null'
-      union all
-      select u.n,
-        case
-          when p.n is not null then 'INVALID'
-          when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
-          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null and u.report ->> 'snoozeMs' is null
-            and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
-          when f.lease_id is not null then 'DUPLICATE'
-          else 'STALE'
-        end,
-        -- The retryAt of the first answer, which is stored with the failure.
-        to_jsonb(f.retry_at), p.field, p.message
-      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-      left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
-      left join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l on true
-      left join lateral (
-        select o.* from jobtree.outcome o where o.job_id = l.job_id and o.position = l.position + u.number - 1 offset 0
-      ) o on true
-      left join lateral (
-        select f.* from jobtree.failure f
-        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
-          and f.lease_id = l.id and not f.lost and f.code = u.report #>> '{failure,code}'
-        offset 0
-      ) f on true
-      where p_counted is null or u.n <> all (p_counted)
-    ) a
+    select jsonb_agg(jsonb_build_object(
+      'index', u.n - 1,
+      'status', case
+        when p_problems ? u.n::text then 'INVALID'
+        when l.id is not null and k.id is null then 'BUSY'
+        when o.lease_id = u.lease_id and not o.failed and w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
+          and o.result::jsonb = coalesce(w.report -> 'result', 'null')::jsonb then 'DUPLICATE'
+        when f.lease_id is not null then 'DUPLICATE'
+        else 'STALE'
+      end,
+      -- The retryAt of the first answer, which is stored with the failure.
+      'retryAt', f.retry_at, 'field', p_problems #>> array[u.n::text, '0'], 'message', p_problems #>> array[u.n::text, '1']
+    ))
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds))
+      with ordinality u(lease_id, number, value, kind, n)
+    cross join lateral (select jobtree.whole_report(u.value, u.kind) as report) w
+    left join unnest(p_leases) k on k.id = u.lease_id
+    left join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l on true
+    left join lateral (
+      select o.* from jobtree.outcome o where o.job_id = l.job_id and o.position = l.position + u.number - 1 offset 0
+    ) o on true
+    left join lateral (
+      select f.* from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
+        and f.lease_id = l.id and not f.lost and f.code = w.report #>> '{failure,code}'
+      offset 0
+    ) f on true
+    where (
+      case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
+      and (u.n = any (p_ended) or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null)
+    ) is not true
   );
 end
 $$;

@@ -22,9 +22,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids uuid[];
-  v_reports json[];
 begin
-  select array_agg((e.value ->> 'assignmentId')::uuid), array_agg(e.value) into v_ids, v_reports
+  select array_agg((e.value ->> 'assignmentId')::uuid) into v_ids
   from json_array_elements(case json_typeof(p_reports) when 'array' then p_reports else '[null]' end) e(value);
   if p_reports is null or array_position(v_ids, null) is not null then
     raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
@@ -35,9 +34,10 @@ begin
     return;
   end if;
   return query
-    select r.root_ids, r.ready, r.answers from jobtree.report_each(
-      array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
-      array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
+    select nullif(r.root_ids, '{}'), r.ready, r.answers
+    from jobtree.report_results(
+      array(select jobtree.lease_id(u) from unnest(v_ids) u), array(select jobtree.assignment_number(u) from unnest(v_ids) u),
+      p_reports, array_fill('report'::text, array[cardinality(v_ids)])
     ) r;
 end
 $$;

@@ -799,3 +799,17 @@ create type "jobtree"."claimed_lease" as (
 -- What a claim is to get of a queue entry: its items from one on, counted from 0, and how many; the number of the request that gets them, from 1, and
 -- how many that has got of other entries.
 create type "jobtree"."claim_pick" as (tid tid, first integer, count integer, request integer, given integer);
+
+-- A lease that a report has locked, and what its job says about it.
+create type "jobtree"."reported_lease" as (
+  id uuid, job_id uuid, root_id uuid, type text, "position" bigint, open bit(128), keyed boolean, claimed_at timestamptz,
+  feeds_children boolean, cancelled boolean
+);
+-- Reports with which nothing is wrong, an element of each array for one, and what is wrong with others.
+create type "jobtree"."judged_reports" as (
+  ns integer[], lease_ids uuid[], numbers integer[], contents json, kinds text[], new_items json[], problems jsonb
+);
+-- What came of attempts that succeeded, failed or were snoozed.
+create type "jobtree"."ended_attempts" as (
+  root_ids uuid[], ready jsonb, count integer, accepted integer[], retries timestamptz[], figures json[], failed json[]
+);

@@ -1,140 +1,5 @@
 set local check_function_bodies = off;
 
--- Accepts the results of those reports whose lease and item are open: the fast path of reporting. Most calls report under a single lease,
--- for which a few small statements cost less than one large one.
---
--- p_lease_ids, p_numbers, p_results
---            the assignments, none of them twice, and a JSON array of their results
--- p_feeding  true for the results of jobs that feed children, false for all others
--- returns    the trees that changed; the types that got ready items because results freed their serialize keys, and how many; which reports
---            counted, from 1, or null if all did; with p_feeding the finished items, in the order of the reports; and figures as
---            report_results returns them
--- locks      leases in the order of their ids, skipping those that others have locked (a heartbeat, a sweep, a transaction in SQL), whose
---            reports don't count
-create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_lease record;
-  v_bits bit(128);
-  v_accepted integer[];
-  v_positions bigint[];
-  v_bytes bigint;
-  v_ready jsonb;
-  v_done record;
-begin
-  if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type into v_lease from jobtree.lease l
-    cross join lateral (
-      select j.root_id, j.type from jobtree.job j
-      where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
-      offset 0
-    ) j
-    where l.id = p_lease_ids[1]
-    for update of l skip locked;
-    if found and cardinality(p_numbers) = 1 then
-      if (case when p_numbers[1] > 0 then get_bit(v_lease.open, p_numbers[1] - 1) = 1 end) then
-        v_bits := jobtree.bit_at(p_numbers[1]);
-        v_accepted := '{1}';
-        v_positions := array[v_lease.position + p_numbers[1] - 1];
-        insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
-        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0)
-        returning octet_length(result::text) into v_bytes;
-      end if;
-    elsif found then
-      with given as (
-        select u.n, u.number, u.result
-        from rows from (unnest(p_numbers), json_array_elements(p_results)) with ordinality u(number, result, n)
-        where case when u.number > 0 then get_bit(v_lease.open, u.number - 1) = 1 end
-      ), finished as (
-        insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
-        select v_lease.job_id, v_lease.position + g.number - 1, v_lease.id, v_now, g.result from given g
-      )
-      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1),
-        sum(octet_length(g.result::text))
-      into v_bits, v_accepted, v_positions, v_bytes
-      from given g;
-    end if;
-    if v_accepted is null then
-      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[], null::json[];
-      return;
-    end if;
-    update jobtree.lease l
-    set open = l.open # v_bits, check_at = case when l.open <> v_bits then l.check_at end
-    where l.id = v_lease.id;
-    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
-    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted), v_bytes);
-    if v_lease.keyed then
-      v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
-    end if;
-    return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
-      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions,
-      array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, cardinality(v_accepted), 0, 0)];
-    return;
-  end if;
-
-  with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type from jobtree.lease l
-    cross join lateral (
-      select j.root_id, j.type from jobtree.job j
-      where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
-      offset 0
-    ) j
-    where l.id = any (p_lease_ids)
-    order by l.id
-    for update of l skip locked
-  ), given as materialized (
-    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position, k.keyed
-    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
-    join locked k on k.id = u.lease_id
-    where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
-  ), finished as (
-    insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
-    select g.job_id, g.position, g.lease_id, v_now, g.result from given g
-  ), ended as materialized (
-    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count, sum(octet_length(g.result::text)) as bytes
-    from given g group by g.lease_id
-  ), closed as (
-    update jobtree.lease l
-    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
-    from ended e
-    -- An array of one, which no hash join takes: on a small table it would read all leases, and the plan stays when there are many.
-    where l.id = any (array[e.lease_id])
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
-    select k.root_id, k.job_id, sum(e.count), sum(e.bytes) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
-    returning progress_delta.root_id
-  )
-  select (select array_agg(distinct c.root_id) from counted c) as root_ids,
-    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
-    case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
-    case when p_feeding then array_agg(g.position order by g.n) end as positions,
-    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions,
-    (
-      select array_agg(t.figure)
-      from (
-        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
-        from ended e join locked k on k.id = e.lease_id
-        group by k.type, k.claimed_at
-      ) t
-    ) as figures
-  into v_done
-  from given g;
-  if v_done.keyed_job_ids is not null then
-    v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
-  end if;
-  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions, v_done.figures;
-end
-$$;
-
 -- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
 -- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
@@ -2021,14 +1886,13 @@ $$;
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
--- p_lease_ids … p_others   as report_results takes them
+-- p_lease_ids … p_kinds   as report_results takes them
 -- p_workers … p_starts   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
 -- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
-  p_lease_ids uuid[], p_numbers integer[], p_results json,
-  p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
+  p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[],
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
   p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[],
   p_starts integer[]
@@ -2046,9 +1910,7 @@ as $$
 declare
   v_reported record;
 begin
-  select * into v_reported from jobtree.report_results(
-    p_lease_ids, p_numbers, p_results, p_failed_lease_ids, p_failed_numbers, p_failures, p_others, false
-  );
+  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_values, p_kinds, false);
   kind := 'REPORTED';
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;
@@ -2239,116 +2101,105 @@ begin
 end
 $$;
 
--- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
+-- Ends attempts that failed: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
 -- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
+-- A snoozed item is put back, too, but that is not a failure: its next attempt has the number of this one, and nothing remains of it but the
+-- lease, for a while (prune_leases).
 -- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
 -- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
 -- must not be repeated.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}, or {snoozeMs}
 -- p_lost     whether the attempts failed because their heartbeats stopped
--- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
---            counted, from 1, and when the item of each of these is due again: null if it is not; and figures and failures, as
---            report_results returns them
+-- p_ns       an index for each; null for 1 and so on
+-- returns    among others the indexes of what counted, and when the item of each is due again: null if it is not
 -- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
 --            then those of promote_next
-create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
+create or replace function jobtree.fail_attempts(
+  p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean, p_ns integer[] default null
+)
+returns jobtree.ended_attempts
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_bitmapscan = off
 set enable_material = off
 set plan_cache_mode = force_generic_plan
+-- Unlike in sweep_leases, which calls it: or each assignment would be compared with each lease.
+set enable_hashjoin = on
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
   v_freed jsonb;
 begin
-  if p_lease_ids is null then
-    return;
-  end if;
-
-  with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
-      coalesce((u.failure ->> 'permanent')::boolean, false)
-        or a.tries > l.max_failures_per_item + case when p_lost and l.max_failures_per_item > 0 then 3 else 0 end as is_final,
-      -- The same jitter for all items of a lease, so that items that fail together wait together.
+  with locked as materialized (
+    -- The same draw for all items of a lease, so that items that fail together wait together.
+    select l.id, l.job_id, l.position, l.open, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, j.*, random() as draw from jobtree.lease l
+    cross join lateral (
+      select j.root_id, j.type, j.max_failures_per_item, j.backoff_ms, j.backoff_jitter
+      from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+    ) j
+    where l.id = any (p_lease_ids)
+    order by l.id
+    for update of l skip locked
+  ), ended as materialized (
+    select k.*, k.position + u.number - 1 as item, u.number, coalesce(p_ns[u.n], u.n::integer) as n,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack, s.is_snoozed,
+      not s.is_snoozed and (coalesce((u.failure ->> 'permanent')::boolean, false)
+        or s.tries > k.max_failures_per_item + case when p_lost and k.max_failures_per_item > 0 then 3 else 0 end) as is_final,
       (v_now + interval '1 millisecond' * coalesce(
-        (u.failure ->> 'retryAfterMs')::double precision,
-        (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
+        coalesce(u.failure ->> 'snoozeMs', u.failure ->> 'retryAfterMs')::double precision,
+        (1 + k.backoff_jitter * k.draw) * coalesce(k.backoff_ms[least(s.tries, cardinality(k.backoff_ms))], 0)
       ))::timestamptz(3) as due_at
-    from (
-      select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
-      from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
-      group by u.lease_id
-      order by u.lease_id
-    ) g
-    cross join lateral (
-      select l.*, g.draw, j.root_id, j.type, j.max_failures_per_item, j.backoff_ms, j.backoff_jitter from jobtree.lease l
-      cross join lateral (select j.* from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
-      where l.id = g.lease_id
-      for update of l skip locked
-    ) l
-    cross join lateral (
-      select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
-      where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
-    ) u
+    from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+    join locked k on k.id = u.lease_id
     cross join lateral (
       -- An item on its first attempt was never replayed.
-      select l.attempt - case
-        when l.attempt > 1 then coalesce((
-          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
-        ), 0)
-        else 0
-      end as tries
+      select u.failure ->> 'snoozeMs' is not null as is_snoozed, k.attempt - coalesce(case when k.attempt > 1 then (
+        select r.attempt from jobtree.replay r where r.job_id = k.job_id and r.position = k.position + u.number - 1
+      ) end, 0) as tries
       offset 0
-    ) a
+    ) s
+    where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
-    from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
-    where l.id = e.lease_id
+    from (select d.id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.id) e
+    -- As in succeed_attempts.
+    where l.id = any (array[e.id])
   ), kept as (
     insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
-    from ended e
+    select e.job_id, e.item, e.attempt, e.id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
+    from ended e where not e.is_snoozed
   )
-  select array_agg(distinct e.root_id) as root_ids,
+  select array_agg(distinct e.root_id) filter (where not e.is_snoozed) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
-    coalesce(array_agg(e.n::integer order by e.n), '{}') as ns, array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
-    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
-    array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
+    array_agg(e.n) as ns, array_agg(case when not e.is_final then e.due_at end) as due,
+    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.item) filter (where not e.is_final) as positions,
+    array_agg(e.attempt + (not e.is_snoozed)::integer) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
-    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
-    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
+    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.item) filter (where e.is_final) as final_positions,
+    array_agg(e.id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
-    bool_or(e.keyed) filter (where e.is_final) as keyed,
-    max(e.attempt) as last_attempt,
+    bool_or(e.keyed) filter (where e.is_final) as keyed, max(e.attempt) > 40 as is_late, bool_or(e.is_snoozed) as is_snoozed,
     (
-      select array_agg(t.figure)
+      select array_agg(jobtree.figure_of(t.type, case when not p_lost then v_now - t.claimed_at end, 0, t.failed, t.dead))
       from (
-        select jobtree.figure_of(e.type, case when not p_lost then v_now - e.claimed_at end, 0, count(*), count(*) filter (where e.is_final)) as figure
-        from ended e
-        group by e.type, e.claimed_at
+        select e.type, e.claimed_at, count(*) as failed, count(*) filter (where e.is_final) as dead
+        from ended e where not e.is_snoozed group by e.type, e.claimed_at
       ) t
     ) as figures,
     (
-      select array_agg(t.failed)
+      select array_agg(json_build_array(
+        t.type, t.job_id, t.item, t.attempt, t.worker, t.code, left(t.message, 1000), case when not t.is_final then t.due_at end, t.count
+      ))
       from (
-        select distinct on (e.job_id, e.code, e.is_final)
-          json_build_array(
-            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
-            count(*) over (partition by e.job_id, e.code, e.is_final)
-          ) as failed
-        from ended e
-        order by e.job_id, e.code, e.is_final, e.position
+        select distinct on (e.job_id, e.code, e.is_final) e.*, count(*) over (partition by e.job_id, e.code, e.is_final) as count
+        from ended e where not e.is_snoozed order by e.job_id, e.code, e.is_final, e.item
       ) t
     ) as failed
   into v_ended
@@ -2359,24 +2210,19 @@ begin
       v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
     );
   end if;
-  if v_ended.last_attempt > 40 then
-    delete from jobtree.failure f where f.ctid = any (array(
-      select o.tid from unnest(p_lease_ids, p_numbers) with ordinality u(lease_id, number, n)
-      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
-      cross join lateral (
-        select f.ctid as tid from jobtree.failure f
-        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
-        offset 0
-      ) o
-      where u.n = any (v_ended.ns)
-    ));
+  if v_ended.is_late then
+    perform jobtree.prune_failures(p_lease_ids, p_numbers);
+  end if;
+  if v_ended.is_late or v_ended.is_snoozed then
     perform jobtree.prune_leases(p_lease_ids);
   end if;
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
       case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
+  return row(
+    v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), cardinality(v_ended.ns), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed
+  )::jobtree.ended_attempts;
 end
 $$;
 
@@ -2656,63 +2502,6 @@ as $$
       and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1
   ) p
-$$;
-
--- Accepts plain results of jobs that feed children by the simplest mappings: one new item each, with the result, the payload, or a part of
--- either. All others go to report_each, which examines each report for what its mapping could create.
---
--- p_lease_ids, p_numbers, p_results   as accept_results takes them
--- returns    the trees that changed; the types that got ready items, and how many; which reports counted, from 1; and figures as
---            report_results returns them
--- locks      those of hold_jobs for the fed children, then those of accept_results. If a child can't be held at once, no report of its
---            parent counts
-create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_parents uuid[];
-  v_locked uuid[];
-  v_done record;
-begin
-  select array_agg(j.id) into v_parents from jobtree.job j
-  where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
-  if v_parents is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
-    return;
-  end if;
-
-  v_locked := jobtree.hold_jobs(array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null), false);
-  if exists (
-    select from jobtree.job c
-    where c.parent_id = any (v_parents) and c.feed is not null
-      and (c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
-  ) or exists (
-    -- A path that leads nowhere. A path without keys, or an optional one, always leads somewhere.
-    select from jobtree.job c
-    cross join rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) u(lease_id, number, result)
-    cross join lateral (select * from jobtree.lease l where l.id = u.lease_id limit 1) l
-    left join lateral (
-      select i.payload from jobtree.job_item i
-      where c.feed ->> 'payload' like 'payload%' and i.job_id = l.job_id and i.position = l.position + u.number - 1 limit 1
-    ) i on true
-    where c.parent_id = any (v_parents) and c.parent_id = l.job_id and c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?'
-      and jobtree.feed_value(c.feed ->> 'payload', i.payload, u.result, null) is null
-  ) then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
-    return;
-  end if;
-
-  select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
-  return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
-    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers)))), v_done.figures;
-end
 $$;
 
 -- What one success of a parent would create for a child by its mapping, without creating it.
@@ -3783,6 +3572,67 @@ begin
 end
 $$;
 
+-- Selects the reports that count: of those whose lease is locked and whose item is open, for each assignment the first of which nothing is
+-- wrong with the content. The content of whole reports is examined, and that of results for what fed children could not take.
+--
+-- p_leases   the leases that this transaction has locked, with all that they need
+-- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them
+-- returns    what counts: the indexes, from 1, and for each the assignment, what it is and its content, and new items; and what is wrong with
+--            those that would count otherwise: {index: [field, message]}
+create or replace function jobtree.judge_reports(
+  p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[]
+)
+returns jobtree.judged_reports
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_judged jobtree.judged_reports;
+begin
+  select array_agg(r.n) filter (where r.problem is null), array_agg(r.lease_id) filter (where r.problem is null),
+    array_agg(r.number) filter (where r.problem is null),
+    json_agg(case r.kind when 'snooze' then r.report else r.report -> r.kind end) filter (where r.problem is null),
+    array_agg(r.kind) filter (where r.problem is null), array_agg(r.report -> 'newItems') filter (where r.problem is null),
+    jsonb_object_agg(r.n, r.problem) filter (where r.problem is not null)
+  into v_judged
+  from (
+    select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n
+    from (
+      select u.n::integer as n, u.lease_id, u.number, w.report, w.kind,
+        coalesce(
+          case when u.kind = 'report' then (select jsonb_build_array(p.field, p.message) from jobtree.report_problem(w.report::jsonb) p) end,
+          case when w.kind = 'result' and (k.feeds_children or w.report ->> 'newItems' is not null) then (
+            select jsonb_build_array(p.field, p.message)
+            from jobtree.job_item i
+            cross join lateral jobtree.feed_problem(k.job_id, i.payload, w.report) p
+            where i.job_id = k.job_id and i.position = k.position + u.number - 1
+          ) end
+        ) as problem
+      from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds))
+        with ordinality u(lease_id, number, value, kind, n)
+      join unnest(p_leases) k on k.id = u.lease_id
+      cross join lateral (
+        select r.report, case
+          when r.report ->> 'failure' is not null then 'failure'
+          when r.report ->> 'snoozeMs' is not null then 'snooze'
+          else 'result'
+        end as kind
+        from (select jobtree.whole_report(u.value, u.kind) as report offset 0) r
+        offset 0
+      ) w
+      where case when k.cancelled then false when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
+    ) o
+    order by o.n
+  ) r
+  where r.first_n is null or r.n <= r.first_n;
+  return v_judged;
+end
+$$;
+
 -- Rejects every change to the audit, whoever makes it, except additions and removals by the servers' upkeep, which never affect entries younger
 -- than a day.
 --
@@ -4318,37 +4168,66 @@ begin
 end
 $$;
 
--- Locks the serialize keys of the items that reports will feed to child jobs, in one order: otherwise a report that feeds A and then B could
--- deadlock with one that feeds B and then A. Those that the reports free need no lock in advance, since nothing waits for them: free_keys.
+-- Locks what reports feed: the children, and then the serialize keys of their new items, all in one order; otherwise a report that feeds A and
+-- then B could deadlock with one that feeds B and then A. Keys that the reports free need no lock in advance, since nothing waits for them:
+-- free_keys.
 --
--- p_lease_ids, p_numbers, p_reports   as report_each takes them
--- p_held     the leases that lock_for_report has locked
--- p_wait     whether to wait for locked keys
--- returns    those of p_held whose reports have all their keys; and the keys, for drop_keys: null for none
--- locks      those of lock_keys
-create or replace function jobtree.lock_fed_keys(
-  p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_wait boolean
+-- p_leases   the leases that this transaction has locked
+-- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
+-- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
+--            can't take every result
+-- locks      those of hold_jobs, then those of lock_keys
+create or replace function jobtree.lock_fed(
+  p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[], p_wait boolean
 )
-returns table (held uuid[], keys text[])
+returns table (leases jobtree.reported_lease[], keys text[], is_exacting boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_held uuid[];
+  v_children record;
   v_fed record;
-  v_locked text[];
 begin
+  select array_agg(c.id) as ids, bool_or(c.feed ? 'serializeKey') as with_keys,
+    bool_or(c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object') as are_exacting,
+    array_agg(c.id) filter (where c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?') as with_paths
+  into v_children
+  from jobtree.job c
+  where c.feed is not null and c.parent_id = any (array(select k.job_id from unnest(p_leases) k where k.feeds_children));
+  v_held := jobtree.hold_jobs(v_children.ids, p_wait);
+  leases := p_leases;
+  is_exacting := coalesce(v_children.are_exacting, false) or v_children.with_paths is not null and exists (
+    -- A path that leads nowhere. A path without keys, or an optional one, always leads somewhere.
+    select from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values)) u(lease_id, number, value)
+    join unnest(p_leases) k on k.id = u.lease_id
+    join jobtree.job c on c.parent_id = k.job_id and c.id = any (v_children.with_paths)
+    left join lateral (
+      select i.payload from jobtree.job_item i
+      where c.feed ->> 'payload' like 'payload%' and i.job_id = k.job_id and i.position = k.position + u.number - 1 limit 1
+    ) i on true
+    where jobtree.feed_value(c.feed ->> 'payload', i.payload, u.value, null) is null
+  );
+  if cardinality(v_held) < cardinality(v_children.ids) then
+    leases := array(
+      select k from unnest(p_leases) k
+      where not exists (select from jobtree.job c where c.parent_id = k.job_id and c.id = any (v_children.ids) and c.id <> all (v_held))
+    );
+  end if;
+  if v_children.with_keys is not true and ('report' = any (p_kinds)) is not true then
+    return next;
+    return;
+  end if;
+
   with reported as materialized (
-    select u.lease_id, l.job_id, l.position + u.number - 1 as position, u.report
-    from unnest(p_lease_ids, p_numbers, p_reports) u(lease_id, number, report)
-    join jobtree.lease l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
-    where u.lease_id = any (p_held) and j.feeds_children
-      and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+    select u.lease_id, k.job_id, k.position + u.number - 1 as position, jobtree.whole_report(u.value, u.kind) as report
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds)) u(lease_id, number, value, kind)
+    join unnest(leases) k on k.id = u.lease_id
+    where case when not k.feeds_children then false when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
   ), fed as (
     select r.lease_id, n.value ->> 'serializeKey' as key
     from reported r
@@ -4372,68 +4251,17 @@ begin
   select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed
   from fed f
   where jobtree.is_name(f.key, 255);
-  if v_fed.keys is null then
-    return query select p_held, null::text[];
-    return;
-  end if;
-
-  v_locked := jobtree.lock_keys(v_fed.keys, p_wait);
-  return query select
-    array(
-      select h from unnest(p_held) h
-      where h not in (
+  if v_fed.keys is not null then
+    keys := jobtree.lock_keys(v_fed.keys, p_wait);
+    leases := array(
+      select k from unnest(leases) k
+      where k.id not in (
         select f.lease_id from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key)
-        where f.key not in (select k from unnest(v_locked) k)
+        where f.key not in (select l from unnest(keys) l)
       )
-    ),
-    v_locked;
-end
-$$;
-
--- Locks what reports change: their leases, and the children that the leases' jobs feed.
---
--- p_wait     whether to wait for rows that another transaction has locked
--- returns    the leases that are locked together with everything they need; without p_wait some may be missing
--- locks      the leases in the order of their ids, then those of hold_jobs for the children
-create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
-returns uuid[]
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_leases uuid[];
-  v_children uuid[];
-begin
-  if p_wait then
-    perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
-    perform jobtree.hold_jobs(array(
-      select f.id from jobtree.job f
-      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
-    ), true);
-    return p_lease_ids;
+    );
   end if;
-
-  select coalesce(array_agg(k.id), '{}') into v_leases
-  from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
-  if not exists (
-    select from jobtree.job j
-    where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases))) and j.feeds_children
-  ) then
-    return v_leases;
-  end if;
-  v_children := jobtree.hold_jobs(array(
-    select f.id from jobtree.job f
-    where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
-  ), false);
-  return array(
-    select l.id from jobtree.lease l
-    where l.id = any (v_leases) and not exists (
-      select from jobtree.job c
-      where c.feed is not null and c.parent_id = l.job_id and c.id <> all (v_children)
-    )
-  );
+  return next;
 end
 $$;
 
@@ -5164,59 +4992,6 @@ begin
 end
 $$;
 
--- Selects the reports whose lease is locked and whose item is open, together with the first problem of their content: of several for one
--- assignment the first that has none, and those before it.
---
--- p_ns, p_lease_ids, p_numbers, p_reports   as report_each takes them
--- p_held     the leases that this transaction has locked for them
--- returns    for each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE), and whether its job feeds children; message is null if
---            nothing is wrong
-create or replace function jobtree.open_reports(
-  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
-)
-returns table (n integer, lease_id uuid, number integer, report json, kind text, feeds_children boolean, field text, message text)
-language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-  return query
-    select r.n, r.lease_id, r.number, r.report, r.kind, r.feeds_children, r.field, r.message
-    from (
-      select o.n, o.lease_id, o.number, o.report, o.kind, o.feeds_children, p.field, p.message,
-        min(o.n) filter (where p.message is null) over (partition by o.lease_id, o.number) as first_n
-      from (
-        select u.*, case
-            when u.report ->> 'failure' is not null then 'FAILURE'
-            when u.report ->> 'snoozeMs' is not null then 'SNOOZE'
-            else 'RESULT'
-          end as kind, l.job_id, l.position + u.number - 1 as position, j.feeds_children
-        from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-        join jobtree.lease l on l.id = u.lease_id
-        join jobtree.job j on j.id = l.job_id
-        where u.lease_id = any (p_held) and j.cancelled_at is null
-          and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
-      ) o
-      left join lateral (
-        select r.* from jobtree.report_problem(o.report::jsonb) r
-        union all
-        select f.*
-        from jobtree.job_item i
-        cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-        where i.job_id = o.job_id and i.position = o.position and o.kind = 'RESULT'
-          and (o.feeds_children or o.report ->> 'newItems' is not null)
-          and not exists (select from jobtree.report_problem(o.report::jsonb))
-        limit 1
-      ) p on true
-    ) r
-    where r.first_n is null or r.n <= r.first_n;
-end
-$$;
-
 -- Those of the given trees that are not complete, the last hundred at most: schedules that allow trees to overlap don't need the others.
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
@@ -5908,6 +5683,34 @@ begin
     where u.key not in (select k from unnest(v_next.keys) k)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end
+$$;
+
+-- Removes, of items that have just failed again, the failure that is no longer among the last twenty.
+--
+-- p_lease_ids, p_numbers   the assignments
+create or replace function jobtree.prune_failures(p_lease_ids uuid[], p_numbers integer[])
+returns void
+language sql volatile
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+as $$
+  delete from jobtree.failure f where f.ctid = any (array(
+    select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+    cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+    cross join lateral (
+      select from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+      offset 0
+    ) n
+    cross join lateral (
+      select f.ctid as tid from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
+      offset 0
+    ) o
+  ))
 $$;
 
 -- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
@@ -6819,161 +6622,59 @@ begin
 end
 $$;
 
--- The answers of report_each, after everything that counts has been done.
+-- The answers to reports that did not count, after everything that counts has been done.
 --
--- p_ns … p_reports   as report_each takes them
--- p_held     the leases that were locked for them
--- p_counted  the indexes of the reports that counted
--- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
--- p_problem_ns, p_fields, p_messages   what is wrong with invalid reports
+-- p_leases   the leases that were locked for them
+-- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them
+-- p_ns       the indexes, from 1, of the reports that counted unless their job was cancelled meanwhile; null for all of open items
+-- p_ended    those of the failures and snoozes that counted
+-- p_problems   what is wrong with invalid reports, as judge_reports returns it
 -- returns    as report_outcomes
 create or replace function jobtree.report_answers(
-  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_counted integer[], p_retries jsonb,
-  p_problem_ns integer[], p_fields text[], p_messages text[]
+  p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[],
+  p_ns integer[], p_ended integer[], p_problems jsonb
 )
-returns json
+returns jsonb
 language plpgsql stable
 set jit = off
 set enable_seqscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
   return (
-    select json_agg(json_build_object('index', a.n, 'status', a.status, 'retryAt', a.retry_at, 'field', a.field, 'message', a.message))
-    from (
-      select c as n, 'ACCEPTED' as status, p_retries -> c::text as retry_at, null as field, null as message
-      from unnest(p_counted) c
-      where coalesce(p_retries -> c::text, 'null') <> 'null'
-      union all
-      select u.n,
-        case
-          when p.n is not null then 'INVALID'
-          when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
-          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null and u.report ->> 'snoozeMs' is null
-            and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
-          when f.lease_id is not null then 'DUPLICATE'
-          else 'STALE'
-        end,
-        -- The retryAt of the first answer, which is stored with the failure.
-        to_jsonb(f.retry_at), p.field, p.message
-      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-      left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
-      left join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l on true
-      left join lateral (
-        select o.* from jobtree.outcome o where o.job_id = l.job_id and o.position = l.position + u.number - 1 offset 0
-      ) o on true
-      left join lateral (
-        select f.* from jobtree.failure f
-        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
-          and f.lease_id = l.id and not f.lost and f.code = u.report #>> '{failure,code}'
-        offset 0
-      ) f on true
-      where p_counted is null or u.n <> all (p_counted)
-    ) a
+    select jsonb_agg(jsonb_build_object(
+      'index', u.n - 1,
+      'status', case
+        when p_problems ? u.n::text then 'INVALID'
+        when l.id is not null and k.id is null then 'BUSY'
+        when o.lease_id = u.lease_id and not o.failed and w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
+          and o.result::jsonb = coalesce(w.report -> 'result', 'null')::jsonb then 'DUPLICATE'
+        when f.lease_id is not null then 'DUPLICATE'
+        else 'STALE'
+      end,
+      -- The retryAt of the first answer, which is stored with the failure.
+      'retryAt', f.retry_at, 'field', p_problems #>> array[u.n::text, '0'], 'message', p_problems #>> array[u.n::text, '1']
+    ))
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds))
+      with ordinality u(lease_id, number, value, kind, n)
+    cross join lateral (select jobtree.whole_report(u.value, u.kind) as report) w
+    left join unnest(p_leases) k on k.id = u.lease_id
+    left join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l on true
+    left join lateral (
+      select o.* from jobtree.outcome o where o.job_id = l.job_id and o.position = l.position + u.number - 1 offset 0
+    ) o on true
+    left join lateral (
+      select f.* from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
+        and f.lease_id = l.id and not f.lost and f.code = w.report #>> '{failure,code}'
+      offset 0
+    ) f on true
+    where (
+      case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
+      and (u.n = any (p_ended) or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null)
+    ) is not true
   );
-end
-$$;
-
--- Accepts outcomes of attempts of any kind, one by one: the slow path of reporting.
---
--- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
---            or {snoozeMs}; of several for one assignment the first that is valid counts
--- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with figures and failures as report_results returns them
--- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
---            what is fed
-create or replace function jobtree.report_each(
-  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
-)
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_held uuid[];
-  v_open record;
-  v_roots uuid[];
-  v_ready jsonb;
-  v_figures json[];
-  v_failed json[];
-  v_retries jsonb;
-  v_left integer[];
-  v_due_ns integer[];
-  v_done record;
-  v_keys text[];
-begin
-  select k.held, k.keys into v_held, v_keys
-  from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
-
-  -- The reports that can count: their item is open, and nothing is wrong with their content.
-  select
-    array_agg(o.n) filter (where o.message is null) as ns,
-    array_agg(o.n) filter (where o.message is not null) as problem_ns,
-    array_agg(o.field) filter (where o.message is not null) as fields,
-    array_agg(o.message) filter (where o.message is not null) as messages,
-    array_agg(o.lease_id) filter (where o.kind = 'FAILURE' and o.message is null) as failed_leases,
-    array_agg(o.number) filter (where o.kind = 'FAILURE' and o.message is null) as failed_numbers,
-    array_agg(o.report -> 'failure') filter (where o.kind = 'FAILURE' and o.message is null) as failures,
-    array_agg(o.n) filter (where o.kind = 'FAILURE' and o.message is null) as failed_ns,
-    array_agg(o.lease_id) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_leases,
-    array_agg(o.number) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_numbers,
-    array_agg((o.report ->> 'snoozeMs')::double precision::bigint) filter (where o.kind = 'SNOOZE' and o.message is null) as delays,
-    array_agg(o.n) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_ns,
-    array_agg(o.lease_id order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as leases,
-    array_agg(o.number order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as numbers,
-    json_agg(o.report -> 'result' order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as results,
-    array_agg(o.report -> 'newItems' order by o.n) filter (where o.kind = 'RESULT' and o.message is null and o.feeds_children) as new_items
-  into v_open
-  from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
-
-  if v_open.leases is not null then
-    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_left, v_figures
-    from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
-    if v_left is not null then
-      select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
-      v_roots := v_roots || v_done.root_ids;
-      v_figures := v_figures || v_done.figures;
-      v_ready := jobtree.add_up(
-        jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
-      );
-    end if;
-  end if;
-  if v_open.failed_leases is not null then
-    select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
-    v_roots := v_roots || v_done.root_ids;
-    v_figures := v_figures || v_done.figures;
-    v_failed := v_done.failed;
-    v_ready := jobtree.add_up(v_ready, v_done.ready);
-    select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
-  end if;
-  if v_open.snoozed_leases is not null then
-    select coalesce(v_retries, '{}') || coalesce(jsonb_object_agg(v_open.snoozed_ns[s.n], s.due_at), '{}') into v_retries
-    from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
-    cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
-  end if;
-  -- The jobs of all others were cancelled just now.
-  v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
-  if v_due_ns is not null then
-    v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);
-  end if;
-  if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
-  end if;
-
-  return query select
-    (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
-    jobtree.report_answers(
-      p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures, v_failed;
 end
 $$;
 
@@ -7001,9 +6702,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids uuid[];
-  v_reports json[];
 begin
-  select array_agg((e.value ->> 'assignmentId')::uuid), array_agg(e.value) into v_ids, v_reports
+  select array_agg((e.value ->> 'assignmentId')::uuid) into v_ids
   from json_array_elements(case json_typeof(p_reports) when 'array' then p_reports else '[null]' end) e(value);
   if p_reports is null or array_position(v_ids, null) is not null then
     raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
@@ -7014,9 +6714,10 @@ begin
     return;
   end if;
   return query
-    select r.root_ids, r.ready, r.answers from jobtree.report_each(
-      array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
-      array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
+    select nullif(r.root_ids, '{}'), r.ready, r.answers
+    from jobtree.report_results(
+      array(select jobtree.lease_id(u) from unnest(v_ids) u), array(select jobtree.assignment_number(u) from unnest(v_ids) u),
+      p_reports, array_fill('report'::text, array[cardinality(v_ids)])
     ) r;
 end
 $$;
@@ -7075,99 +6776,122 @@ as $$
   end) is not true
 $$;
 
--- Accepts outcomes of attempts from servers, which sort them: plain results and failures take the fast path, and only the rest is
--- handled one by one.
+-- Accepts outcomes of attempts, whoever reports them: locks their leases, judges what has to be judged, carries out what counts by its kind, and
+-- answers the rest.
 --
--- p_lease_ids, p_numbers, p_results
---            assignments that succeeded, and a JSON array of their results
--- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment
---            is named twice in these two lists
--- p_others   a JSON array of all other reports, as report_outcomes takes them
+-- p_lease_ids, p_numbers, p_values, p_kinds
+--            for each report the assignment, a value in a JSON array, and what this is: a result; a failure, {code, message, permanent?,
+--            retryAfterMs?, stack?}; a snooze, {snoozeMs}; or a whole report as report_outcomes takes it. Null if all are results. Results, failures
+--            and snoozes have been checked, and no two of them name the same assignment
 -- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; figures of the reports
---            that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one entry for
---            everything that was claimed at the same time; and failures: a list of [type, job id, position, attempt, worker, code, message,
---            when it is due again or null if it failed for good, how many], one entry for the items of a job with the same code, which
---            describes the first of them
--- locks      as report_each has it
+-- returns    as report_outcomes; figures of the reports that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts,
+--            of these for good], one entry for everything that was claimed at the same time; and failures: a list of [type, job id, position,
+--            attempt, worker, code, message, when it is due again or null if it failed for good, how many], one entry for the items of a job
+--            with the same code, which describes the first of them
+-- locks      leases in the order of their ids, then those of lock_fed, then those of promote_next
 create or replace function jobtree.report_results(
-  p_lease_ids uuid[], p_numbers integer[], p_results json,
-  p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
-  p_others json default null, p_wait boolean default true
+  p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[] default null, p_wait boolean default true
 )
 returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_count constant integer := cardinality(p_numbers);
-  v_roots uuid[];
-  v_ready jsonb;
-  v_figures json[];
-  v_failed json[];
-  v_answers jsonb;
-  -- Which results and failures counted, from 1; null for all.
-  v_accepted integer[];
-  v_done record;
-  v_ns integer[];
-  v_lease_ids uuid[];
-  v_numbers integer[];
-  v_reports json[];
+  v_leases jobtree.reported_lease[];
+  v_lease jobtree.reported_lease;
+  v_is_fed boolean := false;
+  v_is_judged boolean := coalesce('report' = any (p_kinds), false);
+  -- What counts, apart from reports on items that are not open.
+  v_given jobtree.judged_reports;
+  v_keys text[];
+  v_done jobtree.ended_attempts;
+  v_ended jobtree.ended_attempts;
 begin
-  -- A call that locks free rows first and then waits could deadlock: with p_wait all rows are locked in order, in report_each.
-  if p_wait then
-    v_accepted := '{}';
-  elsif v_count > 0 then
-    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_accepted, v_figures
-    from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
-    if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted, f.figures into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
-      v_roots := v_roots || v_done.root_ids;
-      v_figures := v_figures || v_done.figures;
-      v_ready := jobtree.add_up(v_ready, v_done.ready);
-      v_accepted := v_accepted || v_done.accepted;
-    end if;
-  end if;
-  if not p_wait and cardinality(p_failed_numbers) > 0 then
-    select * into v_done
-    from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
-    v_roots := v_roots || v_done.root_ids;
-    v_figures := v_figures || v_done.figures;
-    v_failed := v_done.failed;
-    v_ready := jobtree.add_up(v_ready, v_done.ready);
-    select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
-    from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
-    where u.retry_at is not null;
-    if v_accepted is not null or cardinality(v_done.accepted) < cardinality(p_failed_numbers) then
-      v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
-    end if;
-  end if;
-  if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
+  if p_numbers = '{}' then
+    return next;
     return;
   end if;
+  if p_wait then
+    perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
+  end if;
+  v_leases := array(
+    select row(
+      l.id, l.job_id, j.root_id, j.type, l.position, l.open, l.keyed, l.claimed_at, j.feeds_children, j.cancelled_at is not null
+    )::jobtree.reported_lease
+    from jobtree.lease l
+    cross join lateral (select j.root_id, j.type, j.feeds_children, j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
+    where l.id = any (case when p_lease_ids[1] = all (p_lease_ids) then p_lease_ids[1:1] else p_lease_ids end)
+    order by l.id
+    for update of l skip locked
+  );
+  foreach v_lease in array v_leases loop
+    v_is_fed := v_is_fed or v_lease.feeds_children;
+  end loop;
 
-  select array_agg(u.n), array_agg(u.lease_id), array_agg(u.number), array_agg(u.report)
-  into v_ns, v_lease_ids, v_numbers, v_reports
-  from (
-    select u.n::integer - 1 as n, u.lease_id, u.number, json_build_object('result', u.result) as report
-    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
-    where v_accepted is not null and u.n <> all (v_accepted)
-    union all
-    select v_count + u.n::integer - 1, u.lease_id, u.number, json_build_object('failure', u.failure)
-    from rows from (unnest(p_failed_lease_ids), unnest(p_failed_numbers), json_array_elements(p_failures))
-      with ordinality u(lease_id, number, failure, n)
-    where v_count + u.n <> all (v_accepted)
-    union all
-    select v_count + cardinality(p_failed_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
-    from json_array_elements(p_others) with ordinality e(value, n)
-    cross join lateral (select (e.value ->> 'assignmentId')::uuid as id) a
-  ) u;
-  select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
-  return query select
-    (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
+  if v_is_fed and (p_kinds is null or p_kinds && '{result,report}') then
+    select f.leases, f.keys, v_is_judged or f.is_exacting into v_leases, v_keys, v_is_judged
+    from jobtree.lock_fed(v_leases, p_lease_ids, p_numbers, p_values, p_kinds, p_wait) f;
+  end if;
+  if v_is_judged then
+    v_given := jobtree.judge_reports(v_leases, p_lease_ids, p_numbers, p_values, p_kinds);
+  else
+    v_given.lease_ids := p_lease_ids;
+    v_given.numbers := p_numbers;
+    v_given.contents := p_values;
+    v_given.kinds := p_kinds;
+  end if;
+  if v_given.kinds is null and v_given.numbers is not null or 'result' = any (v_given.kinds) then
+    v_done := jobtree.succeed_attempts(v_leases, v_given.lease_ids, v_given.numbers, v_given.contents, v_given.kinds);
+  end if;
+  if v_is_fed and v_done.count > 0 then
+    v_done.ready := jobtree.add_up(v_done.ready, (
+      select jobtree.feed_children(
+        array_agg(k.job_id order by u.n), array_agg(k.position + u.number - 1 order by u.n), array_agg(u.new_items order by u.n)
+      )
+      from unnest(v_given.lease_ids, v_given.numbers, v_given.kinds, v_given.new_items) with ordinality u(lease_id, number, kind, new_items, n)
+      join unnest(v_leases) k on k.id = u.lease_id
+      where case
+        when not k.feeds_children or k.cancelled or u.kind <> 'result' then false
+        when u.number > 0 then get_bit(k.open, u.number - 1) = 1
+      end
+    ));
+  end if;
+  if 'result' <> any (v_given.kinds) then
+    v_ended := (
+      select jobtree.fail_attempts(
+        array_agg(u.lease_id), array_agg(u.number), array_agg(u.value), false, array_agg(coalesce(v_given.ns[u.n], u.n::integer))
+      )
+      from rows from (unnest(v_given.lease_ids), unnest(v_given.numbers), json_array_elements(v_given.contents), unnest(v_given.kinds))
+        with ordinality u(lease_id, number, value, kind, n)
+      where u.kind <> 'result'
+    );
+    v_done.root_ids := array(select distinct r from unnest(v_done.root_ids || v_ended.root_ids) r);
+    v_done.ready := jobtree.add_up(v_done.ready, v_ended.ready);
+    answers := (
+      select json_agg(json_build_object('index', a.n - 1, 'status', 'ACCEPTED', 'retryAt', a.retry_at))
+      from unnest(v_ended.accepted, v_ended.retries) a(n, retry_at)
+      where a.retry_at is not null
+    );
+  end if;
+  if v_keys is not null then
+    perform jobtree.drop_keys(v_keys);
+  end if;
+
+  if coalesce(v_done.count, 0) + coalesce(v_ended.count, 0) < cardinality(p_numbers) then
+    answers := coalesce(answers::jsonb, '[]') || jobtree.report_answers(
+      v_leases, p_lease_ids, p_numbers, p_values, p_kinds,
+      case when v_is_judged then coalesce(v_given.ns, '{}') end, v_ended.accepted, v_given.problems
+    );
+  end if;
+  root_ids := v_done.root_ids;
+  ready := v_done.ready;
+  figures := v_done.figures || v_ended.figures;
+  failed := v_ended.failed;
+  return next;
 end
 $$;
 
@@ -7709,55 +7433,6 @@ begin
 end
 $$;
 
--- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
--- remains of it but the lease, for a while (prune_leases).
---
--- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, none twice
--- p_delays   how long each waits, in milliseconds
--- returns    which of them counted, from 1, and when each of these is due; those that are not open, or whose job is cancelled, don't count
--- locks      those of prune_leases
-create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
-returns table (accepted integer[], due_at timestamptz[])
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_given record;
-begin
-  if p_lease_ids is null then
-    return;
-  end if;
-
-  with given as materialized (
-    select u.n::integer as n, l.id as lease_id, u.number, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority,
-      v_now + u.delay * interval '1 millisecond' as due_at
-    from unnest(p_lease_ids, p_numbers, p_delays) with ordinality u(lease_id, number, delay, n)
-    join jobtree.lease l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
-    where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
-  ), closed as (
-    update jobtree.lease l
-    set open = l.open # g.bits, check_at = case when l.open <> g.bits then l.check_at end
-    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
-    where l.id = g.lease_id
-  )
-  select array_agg(g.n) as ns, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
-    array_agg(g.priority) as priorities, array_agg(g.due_at) as due
-  into v_given
-  from given g;
-
-  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, v_given.due, true);
-  perform jobtree.prune_leases(p_lease_ids);
-  return query select v_given.ns, v_given.due;
-end
-$$;
-
 -- Begins to replay or discard dead letters, to cancel pending items, or to make scheduled ones ready before their time: those that meet every
 -- condition of the filter. run_operation, called by any server until it is finished, does the work in batches. Items that are added, or fail,
 -- later are not affected.
@@ -7858,6 +7533,117 @@ as $$
     when p_attempt > 1 then 'RETRYING'
     else 'SCHEDULED'
   end
+$$;
+
+-- Ends attempts that succeeded: stores their results, and passes on the serialize keys of their items. Most calls report under a single lease,
+-- for which a few small statements cost a quarter less than one large one, and half as much for a single item.
+--
+-- p_leases   the leases that this transaction has locked
+-- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them. Only results of open items count
+-- returns    the trees that changed; the types that got ready items because serialize keys were freed, and how many; how many results
+--            counted; and figures as report_results returns them
+-- locks      those of promote_next
+create or replace function jobtree.succeed_attempts(
+  p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[]
+)
+returns jobtree.ended_attempts
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_lease jobtree.reported_lease := p_leases[1];
+  v_count integer;
+  v_bits bit(128);
+  v_bytes bigint;
+  v_positions bigint[];
+  v_ended record;
+  v_done jobtree.ended_attempts;
+begin
+  if v_lease.id = all (p_lease_ids) and not v_lease.cancelled then
+    if cardinality(p_numbers) = 1 then
+      insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+      select v_lease.job_id, v_lease.position + p_numbers[1] - 1, v_lease.id, v_now, p_values -> 0
+      where case when p_numbers[1] > 0 then get_bit(v_lease.open, p_numbers[1] - 1) = 1 end
+      returning 1, jobtree.bit_at(p_numbers[1]), octet_length(result::text), array[position] into v_count, v_bits, v_bytes, v_positions;
+    else
+      with finished as (
+        insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+        select v_lease.job_id, v_lease.position + u.number - 1, v_lease.id, v_now, u.value
+        from rows from (unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds)) u(number, value, kind)
+        where case when u.kind <> 'result' then false when u.number > 0 then get_bit(v_lease.open, u.number - 1) = 1 end
+        returning outcome.position, octet_length(outcome.result::text) as bytes
+      )
+      select nullif(count(*), 0), bit_or(jobtree.bit_at((f.position - v_lease.position)::integer + 1)), sum(f.bytes),
+        case when v_lease.keyed then array_agg(f.position) end
+      into v_count, v_bits, v_bytes, v_positions
+      from finished f;
+    end if;
+    if v_count is null then
+      return null;
+    end if;
+    update jobtree.lease l
+    set open = l.open # v_bits, check_at = case when l.open <> v_bits then l.check_at end
+    where l.id = v_lease.id;
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    values (v_lease.root_id, v_lease.job_id, v_count, v_bytes);
+    v_done.root_ids := array[v_lease.root_id];
+    v_done.count := v_count;
+    v_done.figures := array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, v_count, 0, 0)];
+    if v_lease.keyed then
+      v_done.ready := jobtree.free_keys(array_fill(v_lease.job_id, array[v_count]), v_positions);
+    end if;
+    return v_done;
+  end if;
+
+  with given as materialized (
+    select u.number, u.value, k.id as lease_id, k.job_id, k.position + u.number - 1 as position, k.keyed
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds)) u(lease_id, number, value, kind)
+    join unnest(p_leases) k on k.id = u.lease_id
+    -- One expression: of more, the planner would expect next to no row, and then compare each report with each lease.
+    where case when k.cancelled or u.kind <> 'result' then false when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
+  ), finished as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+    select g.job_id, g.position, g.lease_id, v_now, g.value from given g
+  ), ended as materialized (
+    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count, sum(octet_length(g.value::text)) as bytes
+    from given g group by g.lease_id
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
+    from ended e
+    -- An array of one, which no hash join takes: on a small table it would read all leases, and the plan stays when there are many.
+    where l.id = any (array[e.lease_id])
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    select k.root_id, k.job_id, sum(e.count), sum(e.bytes) from ended e join unnest(p_leases) k on k.id = e.lease_id group by k.root_id, k.job_id
+    returning progress_delta.root_id
+  )
+  select (select array_agg(distinct c.root_id) from counted c) as root_ids, count(*) as count,
+    array_agg(g.job_id) filter (where g.keyed) as job_ids, array_agg(g.position) filter (where g.keyed) as positions,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        from ended e join unnest(p_leases) k on k.id = e.lease_id
+        group by k.type, k.claimed_at
+      ) t
+    ) as figures
+  into v_ended
+  from given g;
+  v_done.root_ids := v_ended.root_ids;
+  v_done.count := v_ended.count;
+  v_done.figures := v_ended.figures;
+  if v_ended.job_ids is not null then
+    v_done.ready := jobtree.free_keys(v_ended.job_ids, v_ended.positions);
+  end if;
+  return v_done;
+end
 $$;
 
 -- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
@@ -8387,6 +8173,18 @@ returns void
 language sql volatile
 as $$
   select jobtree.send_hint('work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+$$;
+
+-- A report as report_outcomes takes it, without the assignment. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.whole_report(p_value json, p_kind text) returns json
+language sql stable
+as $$
+  select case p_kind
+    when 'report' then p_value
+    when 'snooze' then p_value
+    when 'failure' then json_build_object('failure', p_value)
+    else json_build_object('result', p_value)
+  end
 $$;
 
 -- Types of which anything was done within the last hour, according to the saved figures: one probe for each type that has figures.

@@ -64,8 +64,8 @@ export interface ReportAnswer {
 /** A report that passed its checks, ready for the database. */
 export interface PreparedReport {
   readonly assignmentId: string;
-  /** As JSON text: the result, the failure, or for how long the item is snoozed. */
-  readonly kind: 'result' | 'failure' | 'snoozeMs';
+  readonly kind: 'result' | 'failure' | 'snooze';
+  /** As JSON: the result, the failure, or {snoozeMs}. */
   readonly text: string;
   /** The texts of new items. */
   readonly newItems: readonly string[];

@@ -180,8 +180,8 @@ function prepare(
   }
   if (snoozeMs != null) {
     const field = `reports[${index}].outcome.snoozeMs`;
-    const text = String(checkInteger(snoozeMs, field, ...snoozeMsRange));
-    return { assignmentId: id, kind: 'snoozeMs', text, newItems: [] };
+    const text = JSON.stringify({ snoozeMs: checkInteger(snoozeMs, field, ...snoozeMsRange) });
+    return { assignmentId: id, kind: 'snooze', text, newItems: [] };
   }
   const field = successField(index);
   const newItems = report.newItems ?? [];
@@ -248,23 +248,22 @@ export async function reportPrepared(
   return report.take(row);
 }
 
-/** The arguments of report_results, with plain reports in arrays and everything else as JSON, and a function that handles its row. */
+/** The arguments of report_results, and a function that handles its row. */
 export function beginReport(engine: Engine, reports: readonly PreparedReport[]) {
-  const plain = { result: new Plain(), failure: new Plain() };
-  const others: number[] = [];
   const named = new Set<string>();
-  for (const [i, report] of reports.entries()) {
-    // A second report of an assignment is judged after the first, whatever they say.
-    if (report.newItems.length > 0 || report.kind === 'snoozeMs' || named.has(report.assignmentId))
-      others.push(i);
-    else plain[report.kind].add(report, i);
-    named.add(report.assignmentId);
-  }
-  const order = [...plain.result.places, ...plain.failure.places, ...others];
+  const kinds = reports.map(({ assignmentId, kind, newItems }) => {
+    const isFirst = !named.has(assignmentId);
+    named.add(assignmentId);
+    return isFirst && newItems.length === 0 ? kind : 'report';
+  });
+  const ids = reports.map(({ assignmentId }) => splitAssignmentId(assignmentId));
+  const texts = reports.map((report, i) => (kinds[i] === 'report' ? wholeText(report) : report.text));
+  // Literals, since pg would search each element of an array for characters to escape.
   const values = [
-    ...plain.result.values(),
-    ...plain.failure.values(),
-    others.length === 0 ? null : `[${others.map((i) => wholeText(reports[i] as PreparedReport)).join(',')}]`,
+    `{${ids.map(({ leaseId }) => leaseId).join(',')}}`,
+    `{${ids.map(({ number }) => number).join(',')}}`,
+    `[${texts.join(',')}]`,
+    kinds.every((kind) => kind === 'result') ? null : `{${kinds.join(',')}}`,
   ];
 
   /** Workers need no hint about types that a claim in the same transaction has `emptied`. */
@@ -276,7 +275,7 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
     engine.failureLog.note(row.failed);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {
-      all[order[index] as number] = {
+      all[index] = {
         status,
         retryAt: retryAt === null ? undefined : new Date(retryAt),
         error: status === 'INVALID' ? new InvalidInputError(message ?? '', field ?? undefined) : undefined,
@@ -288,29 +287,8 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   return { values, take };
 }
 
-/** Reports with only a result, or only a failure. */
-class Plain {
-  /** Their positions among all reports. */
-  readonly places: number[] = [];
-  readonly #leaseIds: string[] = [];
-  readonly #numbers: number[] = [];
-  readonly #texts: string[] = [];
-
-  add({ assignmentId, text }: PreparedReport, place: number): void {
-    const { leaseId, number } = splitAssignmentId(assignmentId);
-    this.places.push(place);
-    this.#leaseIds.push(leaseId);
-    this.#numbers.push(number);
-    this.#texts.push(text);
-  }
-
-  /** The arrays as literals, since pg would search each element for characters to escape. */
-  values(): string[] {
-    return [`{${this.#leaseIds.join(',')}}`, `{${this.#numbers.join(',')}}`, `[${this.#texts.join(',')}]`];
-  }
-}
-
-function wholeText({ assignmentId, kind, text, newItems }: PreparedReport): string {
+function wholeText({ kind, text, newItems }: PreparedReport): string {
+  if (kind === 'snooze') return text;
   const more = newItems.length === 0 ? '' : `,"newItems":[${newItems.join(',')}]`;
-  return `{"assignmentId":"${assignmentId}","${kind}":${text}${more}}`;
+  return `{"${kind}":${text}${more}}`;
 }
