@@ -7,7 +7,7 @@ import { startOperation } from '../../src/domain/items/operations.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
-import { hold, holdTree, ResultExport } from '../../src/domain/jobs/export-results.ts';
+import { holdTree, ResultExport } from '../../src/domain/jobs/export-results.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
 import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
 import { readTrees } from '../../src/domain/jobs/progress.ts';
@@ -799,14 +799,14 @@ describe('races', () => {
 
   it('of two exports of a tree the longer one keeps it', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
-    for (const seconds of [60, 0]) await t.db.query(hold.text, [jobId, seconds]);
+    for (const seconds of [60, 0]) await t.db.query('select jobtree.hold_tree($1, $2)', [jobId, seconds]);
     await reap();
     expect(await exists(jobId)).toBe(true);
   });
 
   it('of a starting export and the reaper the first one gets the tree', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
-    await other.query(hold.text, [jobId, 60]);
+    await otherCalls('hold_tree', jobId, 60);
     await reap();
     await other.query('commit');
     await reap();

@@ -9,7 +9,6 @@ import { readFailures, readItems } from '../../src/domain/items/read-items.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob, readDeletions } from '../../src/domain/jobs/delete-job.ts';
-import { holdTree } from '../../src/domain/jobs/export-results.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
@@ -725,7 +724,7 @@ describe('deletion', () => {
     const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
     const again = held.find(({ payload }) => payload.value === 'bad');
     await reportOutcomes(t.engine, [{ assignmentId: again?.id ?? '', failure }]);
-    await holdTree(t.engine.database, root);
+    await t.db.query('select jobtree.hold_tree($1, 60)', [root]);
     await revokeWatchTokens(t.engine.database, root);
     await t.db.query('insert into jobtree.idle_tree (root_id, idle_since) values ($1, now())', [root]);
     await t.fold(root);

@@ -3177,6 +3177,37 @@ begin
 end
 $$;
 
+-- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
+-- tree can still be deleted explicitly.
+--
+-- p_seconds  for how long from now
+-- returns    whether the tree is held; false if it is gone or being deleted
+-- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
+create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
+returns boolean
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
+    exit when found;
+    -- This has waited for a fold, which has written a new version.
+    if not exists (select from jobtree.job j where j.id = p_root_id) then
+      return false;
+    end if;
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    return false;
+  end if;
+  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
+  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
+  return true;
+end
+$$;
+
 -- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
 -- jobs that wait for that one.
 --
@@ -5855,6 +5886,54 @@ as $$
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
+$$;
+
+-- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
+-- servers that call this check whether they are valid schemas, and what they cost.
+--
+-- p_payload, p_result   JSON Schemas; null to accept anything, but not both
+-- returns    whether the version is new; false if it exists with these schemas
+-- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
+--            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
+create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
+returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_old jobtree.type_schema;
+  v_most integer;
+begin
+  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+  if v_old.id is null then
+    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
+      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
+    end if;
+    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
+    v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
+    if v_most <= (
+      select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
+    ) then
+      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
+        using errcode = 'JT002', column = 'version';
+    end if;
+    loop
+      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
+      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
+      on conflict (type, version) do nothing;
+      if found then
+        return true;
+      end if;
+      -- Another call has just registered it, unless one has removed it since.
+      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+      exit when found;
+    end loop;
+  end if;
+  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
+    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
+      using errcode = 'JT002', column = 'version';
+  end if;
+  return false;
+end
 $$;
 
 -- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not

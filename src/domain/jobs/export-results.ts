@@ -1,5 +1,5 @@
 /** The results of a tree, as the text that Postgres has, for exports of any size. */
-import type { Queries, Statement } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
 import { NotFoundError } from '../../errors.ts';
 import { readResultKeys } from '../items/item-pages.ts';
 import type { ItemKey } from '../values/ids.ts';
@@ -32,19 +32,10 @@ export async function readTreeOf(
 const holdSeconds = 120;
 const holdEveryMs = 30_000;
 
-/** It can still be deleted by hand. `lock_root` has waited for a fold, or for the reaper. */
-export const hold: Statement = {
-  name: 'hold_tree',
-  text: `insert into jobtree.tree_hold as h (root_id, held_until)
-    select p.job_id, clock_timestamp() + $2 * interval '1 second' from jobtree.lock_root($1) p
-    on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until)`,
-};
-
 /** @throws NotFoundError the tree is gone, is being deleted, or its retention had ended before */
 export async function holdTree(database: Queries, rootId: string): Promise<void> {
-  await database.call(hold, rootId, holdSeconds).catch((error: unknown) => {
-    throw error instanceof NotFoundError ? new NotFoundError(`There is no job ${rootId}.`, 'id') : error;
-  });
+  const [row] = await database.call<{ hold_tree: boolean }>('hold_tree', rootId, holdSeconds);
+  if (row?.hold_tree !== true) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
 }
 
 /**

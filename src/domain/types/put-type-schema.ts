@@ -1,11 +1,10 @@
 /** Registers, removes and reads the schemas of types. For what they do, see type-schemas.ts. */
-import { isDeepStrictEqual } from 'node:util';
 import type { Queries, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkName, toJsonText } from '../values/checks.ts';
 import { JsonText } from '../values/json-text.ts';
 import { maxNameLength, maxSchemaBytes, maxTypeVersion } from '../values/limits.ts';
-import { namesOf, tenantOf } from '../values/tenants.ts';
+import { namesOf } from '../values/tenants.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 
 /** What schemas need of the engine. */
@@ -30,23 +29,7 @@ export interface NewTypeSchema {
   readonly result?: unknown;
 }
 
-const maxVersionsOfType = 10;
-/** In all, since every server reads all of them regularly; and of each tenant, so that none uses up another's. */
-const maxVersions = 1_000;
-const maxVersionsOfTenant = 100;
-
-/** Concurrent calls may exceed the limits `$5` and `$6` by a few. */
-const addVersion: Statement = {
-  name: 'put_type_schema',
-  text: `insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-    select jobtree.new_id(), $1, $2, $3::json, $4::json, clock_timestamp()
-    where (select count(*) from jobtree.type_schema t where t.type = $1) < $5
-      and (select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning($1)) < $6
-    on conflict (type, version) do nothing
-    returning id`,
-};
-
-/** Registers a version, unless the same one is registered already: a version never changes. @throws InvalidInputError */
+/** Registers a version, unless the same one is registered already. @throws InvalidInputError */
 export async function putTypeSchema(
   engine: SchemaEngine,
   schema: NewTypeSchema,
@@ -57,24 +40,15 @@ export async function putTypeSchema(
     throw new InvalidInputError('Neither a payload nor a result schema is given.', 'payload');
   const payload = await toSchemaText(schema.payload, 'payload');
   const result = await toSchemaText(schema.result, 'result');
-  const most = tenantOf(type) === null ? maxVersions : maxVersionsOfTenant;
-  const values = [type, version, payload, result, maxVersionsOfType, most];
-  const [added] = await engine.database.call(addVersion, ...values);
+  const [row] = await engine.database.call<{ put_type_schema: boolean }>(
+    'put_type_schema',
+    type,
+    version,
+    payload,
+    result,
+  );
   await engine.schemas.refresh();
-  if (added !== undefined) return { created: true };
-  const versions = await readTypeSchemas(engine.database, type);
-  const old = versions.find((one) => one.version === version);
-  const isSame = (text: string | null, other: JsonText | null) =>
-    isDeepStrictEqual(text === null ? null : JSON.parse(text), other?.value ?? null);
-  if (old !== undefined && isSame(payload, old.payload) && isSame(result, old.result))
-    return { created: false };
-  const problem =
-    old !== undefined
-      ? `version ${version} of ${type} has other schemas: register these as another version.`
-      : versions.length >= maxVersionsOfType
-        ? `type ${type} has ten versions: remove one that is no longer used.`
-        : `There are ${most} versions of types: remove some that are no longer used.`;
-  throw new InvalidInputError(problem, 'version');
+  return { created: row?.put_type_schema === true };
 }
 
 const deleteVersion: Statement = {
