@@ -16,7 +16,7 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
   let browser: Browser;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
+    app = await startServer(db.url);
     client = createClient({ url: app.url });
     browser = await launchBrowser();
   });

@@ -27,7 +27,7 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
   let ids: Awaited<ReturnType<typeof prepare>>;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
+    app = await startServer(db.url);
     guarded = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
     client = createClient({ url: app.url });
     folder = await mkdtemp(join(tmpdir(), 'jobtree-firefox-'));

@@ -257,23 +257,6 @@ export const actions: Readonly<Record<string, Carry>> = {
     await act(hand, 'Pause', { row: place.type });
     return [async () => (await place.client.schedules.get(place.type))?.pausedAt != null, true];
   },
-  'adds a callback, and sends it again': async (hand, { client, url, type }) => {
-    await data(
-      url,
-      `mutation ($name: String!) { putCallbackEndpoint(input: { name: $name, url: "http://127.0.0.1:9/hook" }) { __typename } }`,
-      { name: type },
-    );
-    const { id } = await client.createJob({ type, items: [{}] });
-    await hand.open(`/trees/${id}`);
-    await act(hand, 'Add callback', { fields: { Endpoint: type } });
-    await hand.says('There are no callbacks, sent or planned.');
-    await client.cancelJob(id);
-    await hand.open('/callbacks');
-    await act(hand, 'Send again', { row: type });
-    const retries = async () =>
-      (await client.auditEntries()).nodes.filter(({ action }) => action === 'retryDelivery').length;
-    return [retries, 1];
-  },
   'shares a tree, and revokes its links': async (hand, { client, type }) => {
     const { id } = await client.createJob({ type, items: [{}] });
     await hand.open(`/trees/${id}`);
