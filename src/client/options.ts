@@ -1,4 +1,4 @@
-/** Options that do not exist are refused: without a compiler, a misspelt one would have no effect, silently. */
+/** The options of clients and of calls. Those that do not exist are refused: without a compiler, a misspelt one would have no effect, silently. */
 import type { Token } from './credentials.ts';
 import type { Document } from './document.ts';
 import { JobtreeError } from './errors.ts';

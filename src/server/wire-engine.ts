@@ -10,7 +10,7 @@ export type ServerEngine = ReturnType<typeof wireEngine>;
 export function wireEngine(
   { config, logger, lookUp }: AppOptions,
   { database, folds, hints, rooms }: Events,
-  later: { readonly unfinished: () => void; readonly importable: () => void },
+  background: { readonly unfinished: () => void; readonly importable: () => void },
 ) {
   return createEngine({
     database,
@@ -26,7 +26,7 @@ export function wireEngine(
         hints.limited(type);
         rooms.lookIn(type, againInMs);
       },
-      ...later,
+      ...background,
     },
     retention: {
       retentionSeconds: config.retentionSeconds,
