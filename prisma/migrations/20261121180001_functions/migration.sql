@@ -1219,10 +1219,8 @@ begin
           clock_timestamp() + (q.limits ->> 'again_in_ms')::integer * interval '1 millisecond' as deadline_at
         from jsonb_each(v_queues) q(type, limits)
         where q.limits -> 'room' in ('null', '0') or q.type = any (v_picked.used_up)
-        union all
-        select 'KEYED', k, null, null from unnest(v_picked.keyed) k
-        union all
-        select 'LOCKED', null, null, null where v_picked.picks is null and v_picked.kind = 'LOCKED'
+        union all select 'KEYED', k, null, null from unnest(v_picked.keyed) k
+        union all select 'LOCKED', null, null, null where v_picked.picks is null and v_picked.kind = 'LOCKED'
       ) m
       cross join lateral jsonb_populate_record(null::jobtree.claimed_lease, to_jsonb(m)) l;
   end if;
