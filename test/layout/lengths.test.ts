@@ -19,7 +19,6 @@ const longFiles = [
   'src/domain/items/read-items.ts',
   'src/domain/types/json-schema.ts',
   'src/domain/uploads/uploads.ts',
-  'src/domain/work/report-outcomes.ts',
   'src/domain/work/standstills.ts',
   'src/events/hub.ts',
   'src/events/transport.ts',
