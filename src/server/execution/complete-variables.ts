@@ -24,7 +24,6 @@ export function completeOf(type: GraphQLInputType): Complete | null {
   if (!isOneOf && defaults.length === 0 && inner.length === 0) return null;
   return (value) => {
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return undefined;
     const fields: Record<string, unknown> = { ...value };
     const given = Object.values(fields);
     if (isOneOf && (given.length !== 1 || given[0] == null)) return undefined;
