@@ -52,7 +52,13 @@ it('the receiver is called once when the example tree is complete, and rejects f
     data: { ...documented.data, rootId: created.id },
   });
 
-  const [delivery] = (await client.callbacks.deliveries({ filter: { endpoint: 'reports' } })).nodes;
+  const delivered = async () => {
+    const [delivery] = (await client.callbacks.deliveries({ filter: { endpoint: 'reports' } })).nodes;
+    expect(delivery?.status).toBe('DELIVERED');
+    return delivery;
+  };
+  // The message arrives before the server knows of its answer.
+  const delivery = await eventually(delivered);
   await client.callbacks.retryDelivery(delivery?.id ?? '');
   await eventually(async () => {
     const again = await client.callbacks.delivery(delivery?.id ?? '');

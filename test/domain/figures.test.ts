@@ -322,7 +322,7 @@ describe('figures of other servers', () => {
       });
       const database = {
         pool: noted('pool', { query: (statement) => pool.query(statement) }),
-        surveys: noted('surveys', surveys),
+        surveys: noted('surveys', { query: (statement) => surveys.query(statement) }),
       };
       await readFigures({ ...t.engine, database: database as never }, sets, 5);
       return by;

@@ -615,6 +615,13 @@ describe('refusals', () => {
     expect(await refusal(field, input)).toMatchObject({ ...expected, message: expect.any(String) });
   });
 
+  it.each([[[]], [[1]], [[{}]]])('a list where an object belongs: %j', async (filter) => {
+    const text = 'query ($filter: JobFilter) { jobs(filter: $filter) { nodes { id } } }';
+    const { data, errors } = await request(app.url, text, { filter });
+    expect(data).toBeUndefined();
+    expect(errors?.[0]?.message).toMatch('Expected type "JobFilter" to be an object.');
+  });
+
   it('a sealed job accepts no items', async () => {
     const id = await createJob(app.url, { type: 'sealed', sealed: true });
     expect(await refusal('addItems', { jobId: id, items: [{}] })).toMatchObject({

@@ -102,7 +102,7 @@ const variants: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Queries of their own, at a cost that allows a few in a request. */
-const single = new Set(['Job.searchItems']);
+const single = new Set(['Job.searchItems', 'Job.itemRanges']);
 
 /** What is asked for, and the fields that lead there. */
 interface Selection {

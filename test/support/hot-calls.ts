@@ -275,7 +275,7 @@ export const calls: Readonly<Record<string, Call>> = {
       [3, 3],
       '[{"failure": {"code": "E", "message": "no"}}, {"failure": {"code": "E", "message": "no"}}]',
     ],
-    reads: [...failing, 'job by job_parent_id_idx', ...judging],
+    reads: [...failing, 'job by job_parent_id_idx', 'lease by lease_pkey'],
   },
   'an exchange': {
     text: `select * from jobtree.exchange($1, $2, $3, null, $4, $5, $6, $7, $8, $9, $10, $11, '{}')`,

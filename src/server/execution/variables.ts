@@ -152,7 +152,8 @@ class Walk {
       if (Array.isArray(value)) this.#visitList(type.ofType, value, depth);
       else this.visit(type.ofType, value, depth + 1);
     } else if (isInputObjectType(type)) {
-      if (typeof value !== 'object') this.#problem(value, `Expected type "${type.name}" to be an object.`);
+      if (typeof value !== 'object' || Array.isArray(value))
+        this.#problem(value, `Expected type "${type.name}" to be an object.`);
       else this.#visitObject(type, value as Record<string, unknown>, depth);
     } else if (isLarge(type, value)) {
       this.#problem(value, `${type.name} cannot represent a value like this.`);
