@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Owner } from '../../db/fair-queue.ts';
-import { largeBytes, largeTurn } from '../limits/large-turns.ts';
+import { isLargeJson } from '../http/request-body.ts';
+import { largeTurn } from '../limits/large-turns.ts';
 
 export class SocketInbox {
   readonly #handle: (message: Buffer) => void;
@@ -25,7 +26,7 @@ export class SocketInbox {
   }
 
   receive(message: Buffer): void {
-    if (this.#messages.length === 0 && message.length <= largeBytes) {
+    if (this.#messages.length === 0 && !isLargeJson(message)) {
       this.#handle(message);
       return;
     }
@@ -35,7 +36,7 @@ export class SocketInbox {
 
   async #handleAll(): Promise<void> {
     for (let next = this.#messages[0]; next !== undefined; next = this.#messages[0]) {
-      await (next.length > largeBytes ? largeTurn(next.length, this.#owner()) : nextTurn());
+      await (isLargeJson(next) ? largeTurn(next.length, this.#owner()) : nextTurn());
       // From now on it counts for whoever handles it.
       this.#wait(-next.length);
       this.#handle(next);
