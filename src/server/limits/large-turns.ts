@@ -3,7 +3,7 @@
  * everybody else for as long as it took. Without this, many large requests at once would block it for seconds.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FairQueue, type Owner, pathOf } from '../../db/fair-queue.ts';
 import { measured } from '../../schema/answer-size.ts';
@@ -13,10 +13,10 @@ import type { Services } from '../../schema/services.ts';
 export const largeBytes = 1_000_000;
 
 /**
- * V8 collects garbage when the heap has grown by more than half since the last collection. While an answer of 60 MB is made the heap is mostly
- * that answer, so 120 MB of garbage stayed for 15 s. A collection takes about 40 ms; making what is as large as this takes several times that.
+ * V8 may let hundreds of megabytes of garbage stay for many seconds while answers of 60 MB are made. So memory that has grown by this much is
+ * collected at once. To do so after each of them would block everybody: a collection takes 40 ms, and on a busy machine 130.
  */
-const garbageBytes = 10_000_000;
+const garbageBytes = 150_000_000;
 
 interface Large {
   readonly bytes: number;
@@ -25,6 +25,8 @@ interface Large {
 
 const waiting = new FairQueue<Large>({ turn: largeBytes, costOf: ({ bytes }) => bytes });
 let isUnderWay = false;
+/** The least that was in use since the last collection here. */
+let leastUsed = Number.POSITIVE_INFINITY;
 let collect: (() => void) | undefined;
 
 /**
@@ -44,8 +46,12 @@ async function carryOutAll(): Promise<void> {
     const startedAt = performance.now();
     next.begin();
     await nextTurn();
+    leastUsed = Math.min(leastUsed, usedBytes());
+    if (usedBytes() - leastUsed > garbageBytes) {
+      collectGarbage();
+      leastUsed = usedBytes();
+    }
     await delay(performance.now() - startedAt);
-    if (next.bytes >= garbageBytes) collectGarbage();
   }
   isUnderWay = false;
 }
@@ -54,6 +60,11 @@ async function carryOutAll(): Promise<void> {
 export function turnToWrite(context: Services): Promise<void> | undefined {
   const { bytes } = measured(context);
   return bytes > largeBytes ? largeTurn(bytes, context.engine) : undefined;
+}
+
+function usedBytes(): number {
+  const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+  return heap + external;
 }
 
 function collectGarbage(): void {
