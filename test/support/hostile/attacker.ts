@@ -62,7 +62,7 @@ export interface Answer {
 /** So long do those hold on who hold what they have. */
 const holdMs = { short: 700, long: 20_000 };
 /** How long each copy goes on in the long form: a percentile of what bystanders see needs more answers than those of one second. */
-const repeatMs = 5_000;
+const repeatMs = Number(process.env.HOSTILE_SECONDS ?? 5) * 1_000;
 const answerTimeoutMs = 60_000;
 const most = { copies: 4, answer: 20_000 };
 

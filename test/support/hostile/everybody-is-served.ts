@@ -5,9 +5,9 @@
  * They come from a stranger, and from callers with each role, narrow ones too: what one may not ask for is refused, and what it may is
  * answered as from anybody. What takes long comes from an admin and one of the others, by turns.
  *
- * HOSTILE=long runs more copies of each attack, for longer, and each in every role; HOSTILE_WATCHERS says how many watch, HOSTILE_ONLY which
- * attacks run (a regular expression), HOSTILE_ROLES in which roles (the same), HOSTILE_ADDRESSES=many lets each request come from an address of
- * its own.
+ * HOSTILE=long runs more copies of each attack, for longer, and each in every role; HOSTILE_SECONDS says how long each copy goes on, HOSTILE_WATCHERS
+ * how many watch, HOSTILE_ONLY which attacks run (a regular expression), HOSTILE_ROLES in which roles (the same), HOSTILE_ADDRESSES=many lets each
+ * request come from an address of its own.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
