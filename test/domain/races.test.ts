@@ -15,7 +15,7 @@ import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
 import { foldProgress, foldTrees } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
-import { assignmentIdOf, type ItemKey } from '../../src/domain/values/ids.ts';
+import { assignmentIdOf, type ItemKey, splitAssignmentId } from '../../src/domain/values/ids.ts';
 import { splitTexts } from '../../src/domain/values/json-text.ts';
 import type { Assignment } from '../../src/domain/work/assignment.ts';
 import { claimItem } from '../../src/domain/work/claim-item.ts';
@@ -599,6 +599,25 @@ describe('report against report', () => {
     await other.query('commit');
     expect((await second)[0]?.status).toBe('DUPLICATE');
     expect((await t.fold(job))[type]?.succeeded).toBe(1);
+  });
+
+  it('another transaction concludes about a fed child: the result waits, and a snooze sent with it counts and is answered once', async () => {
+    const [type, child] = [newType(), newType('child')];
+    const ids = await t.create({ type, items: [{}, {}], children: [{ type: child, feed: {} }] });
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    await otherCalls('exclude_adders', [ids[child]]);
+    const [{ answers } = { answers: [] }] = await t.db.query<{ answers: object[] }>(
+      `select answers from jobtree.report_results($1, $2, '[1, {"snoozeMs": 60000}]', '{result,snooze}', false)`,
+      [
+        held.map(({ id }) => splitAssignmentId(id).leaseId),
+        held.map(({ id }) => splitAssignmentId(id).number),
+      ],
+    );
+    expect(answers.map((answer) => ({ retryAt: null, ...answer }))).toMatchObject([
+      { index: 1, status: 'ACCEPTED', retryAt: expect.any(String) },
+      { index: 0, status: 'BUSY' },
+    ]);
+    await other.query('commit');
   });
 
   it('two batches over the same assignments in opposite order do not deadlock', async () => {

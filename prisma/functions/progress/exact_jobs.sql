@@ -2,7 +2,7 @@
 -- adding to them: as long as this transaction lasts, what is read of them from now on is exact.
 --
 -- p_root_ids the trees
--- returns    up to 2,000 jobs, since Postgres has room for a limited number of locks; the caller tries again with what is left
+-- returns    up to 2,000 jobs in each layer, since Postgres has room for a limited number of locks; the caller tries again with what is left
 -- locks      those of exclude_adders
 create or replace function jobtree.exact_jobs(p_root_ids uuid[])
 returns uuid[]
@@ -23,7 +23,7 @@ begin
     where j.sealed_at is not null and p.completed_at is null
       and (
         not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-        or jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+        or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
     order by s.job_id

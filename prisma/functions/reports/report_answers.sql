@@ -43,9 +43,11 @@ begin
         and f.lease_id = l.id and not f.lost and f.code = w.report #>> '{failure,code}'
       offset 0
     ) f on true
+    -- A failure may have ended an attempt whose lease, or a child of its job, could not be locked for a result.
     where (
-      case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
-      and (u.n = any (p_ended) or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null)
+      u.n = any (p_ended)
+      or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
+        and case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
     ) is not true
   );
 end

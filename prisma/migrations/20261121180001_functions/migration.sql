@@ -1838,7 +1838,7 @@ $$;
 -- adding to them: as long as this transaction lasts, what is read of them from now on is exact.
 --
 -- p_root_ids the trees
--- returns    up to 2,000 jobs, since Postgres has room for a limited number of locks; the caller tries again with what is left
+-- returns    up to 2,000 jobs in each layer, since Postgres has room for a limited number of locks; the caller tries again with what is left
 -- locks      those of exclude_adders
 create or replace function jobtree.exact_jobs(p_root_ids uuid[])
 returns uuid[]
@@ -1863,7 +1863,7 @@ begin
     where j.sealed_at is not null and p.completed_at is null
       and (
         not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-        or jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+        or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
     order by s.job_id
@@ -6747,9 +6747,11 @@ begin
         and f.lease_id = l.id and not f.lost and f.code = w.report #>> '{failure,code}'
       offset 0
     ) f on true
+    -- A failure may have ended an attempt whose lease, or a child of its job, could not be locked for a result.
     where (
-      case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
-      and (u.n = any (p_ended) or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null)
+      u.n = any (p_ended)
+      or w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
+        and case when p_ns is not null then u.n = any (p_ns) when u.number > 0 then get_bit(k.open, u.number - 1) = 1 and not k.cancelled end
     ) is not true
   );
 end

@@ -166,7 +166,7 @@ const retry: Statement = {
     where d.id = $1 and ($2::text is null or starts_with(d.endpoint, $2))
     returning d.endpoint
   ), called as (
-    update jobtree.callback_endpoint e set gone_at = null from retried r where e.name = r.endpoint and e.gone_at is not null
+    update jobtree.callback_endpoint e set gone_at = null from retried r where e.name = r.endpoint
   )`,
   text: 'select r.endpoint from retried r',
 };
