@@ -4234,7 +4234,7 @@ begin
     -- A path that leads nowhere. A path without keys, or an optional one, always leads somewhere.
     select from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values)) u(lease_id, number, value)
     join unnest(p_leases) k on k.id = u.lease_id
-    join jobtree.job c on c.parent_id = k.job_id and c.id = any (v_children.with_paths)
+    join (select c.parent_id, c.feed from jobtree.job c where c.id = any (v_children.with_paths) offset 0) c on c.parent_id = k.job_id
     left join lateral (
       select i.payload from jobtree.job_item i
       where c.feed ->> 'payload' like 'payload%' and i.job_id = k.job_id and i.position = k.position + u.number - 1 limit 1
