@@ -9,7 +9,7 @@
 -- returns    as lease_entries; null, and then the entry stays, if the job was cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_pick jobtree.claim_pick, p_worker text, p_claim_id uuid, p_starts integer, p_kind text default null, p_is_limited boolean default false
+  p_pick jobtree.claim_pick, p_worker text, p_claim_id uuid, p_starts integer, p_kind text, p_is_limited boolean
 )
 returns jobtree.claimed_lease
 language plpgsql volatile

@@ -4,8 +4,8 @@
 -- p_job_ids, p_positions   items that have just succeeded in this transaction
 -- p_new_items  for each, the JSON array of new items in its report, if any
 -- returns    the types of the children that got ready items, and how many: {type: count}
--- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of the new items
-create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
+-- locks      none new: the caller holds the children and has locked the serialize keys of the new items (lock_fed)
+create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[])
 returns jsonb
 language plpgsql volatile
 -- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic

@@ -14,7 +14,7 @@
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
 --            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is not an id
--- locks      leases in the order of their ids, then fed children's job rows, shared; waits for locked ones
+-- locks      those of report_results; waits for locked ones
 create or replace function jobtree.report_outcomes(p_reports json)
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile

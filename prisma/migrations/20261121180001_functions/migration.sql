@@ -2261,8 +2261,8 @@ $$;
 -- p_job_ids, p_positions   items that have just succeeded in this transaction
 -- p_new_items  for each, the JSON array of new items in its report, if any
 -- returns    the types of the children that got ready items, and how many: {type: count}
--- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of the new items
-create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
+-- locks      none new: the caller holds the children and has locked the serialize keys of the new items (lock_fed)
+create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[])
 returns jsonb
 language plpgsql volatile
 set jit = off
@@ -3979,7 +3979,7 @@ $$;
 -- returns    as lease_entries; null, and then the entry stays, if the job was cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_pick jobtree.claim_pick, p_worker text, p_claim_id uuid, p_starts integer, p_kind text default null, p_is_limited boolean default false
+  p_pick jobtree.claim_pick, p_worker text, p_claim_id uuid, p_starts integer, p_kind text, p_is_limited boolean
 )
 returns jobtree.claimed_lease
 language plpgsql volatile
@@ -6773,7 +6773,7 @@ $$;
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
 --            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is not an id
--- locks      leases in the order of their ids, then fed children's job rows, shared; waits for locked ones
+-- locks      those of report_results; waits for locked ones
 create or replace function jobtree.report_outcomes(p_reports json)
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile

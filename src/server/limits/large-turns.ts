@@ -46,8 +46,9 @@ async function carryOutAll(): Promise<void> {
     const startedAt = performance.now();
     next.begin();
     await nextTurn();
-    leastUsed = Math.min(leastUsed, usedBytes());
-    if (usedBytes() - leastUsed > garbageBytes) {
+    const used = usedBytes();
+    leastUsed = Math.min(leastUsed, used);
+    if (used - leastUsed > garbageBytes) {
       collectGarbage();
       leastUsed = usedBytes();
     }
