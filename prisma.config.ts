@@ -1,4 +1,4 @@
-import { defineConfig } from 'prisma/config';
+import { defineConfig } from 'prisma-cli/config';
 
 // `generate`, `validate` and `format` look for the native schema engine before they do their work, which none of them
 // needs. Any existing file satisfies the look; it is never run.

@@ -1,4 +1,4 @@
-/** What the benchmark needs before it can start: its own packages, and a fresh build of the product. */
+/** What the benchmark needs before it can start: its own packages, those of the tests, and a fresh build of the product. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -16,4 +16,5 @@ function npm(directory, ...words) {
 }
 
 if (!existsSync(`${here}node_modules/graphile-worker`)) npm(here, 'ci', '--no-audit', '--no-fund');
+npm(`${here}..`, 'run', '--silent', 'development');
 npm(`${here}..`, 'run', '--silent', 'build');

@@ -43,7 +43,7 @@ begin
     select p.oid::regprocedure as name, g.role, g.as_owner
     from (
       values
-        ('jobtree_enqueue', '{create_job,add_items,seal_job,wake_workers}'::text[], true),
+        ('jobtree_enqueue', '{create_job,create_jobs,add_items,seal_job,wake_workers}'::text[], true),
         ('jobtree_enqueue', '{enqueue}', false),
         ('jobtree_work', '{claim_items,claim_item,heartbeat,report_outcomes,release_assignments}', true),
         ('jobtree_work', '{assignment_id}', false),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig, refuseOpen } from '../src/config.ts';
-import { settingDescriptions } from '../src/settings.ts';
+import { ConfigError, readConfig, refuseOpen } from '../src/config/config.ts';
+import { settingDescriptions } from '../src/config/settings.ts';
 
 describe('configuration', () => {
   it('has a default for everything, and is frozen', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { encryptionOf, encryptionProblems, verifyTls } from '../src/encryption.ts';
+import { readConfig } from '../src/config/config.ts';
+import { encryptionOf, encryptionProblems, verifyTls } from '../src/config/encryption.ts';
 
 const at = 'postgres://user:secret@db.example/jobs';
 

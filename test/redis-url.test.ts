@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { parseRedisUrl } from '../src/redis-url.ts';
+import { readConfig } from '../src/config/config.ts';
+import { parseRedisUrl } from '../src/config/redis-url.ts';
 
 describe('REDIS_URL', () => {
   it.each([

@@ -11,8 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -21,7 +20,6 @@ import { buildDashboard } from './build-dashboard.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
-const require = createRequire(import.meta.url);
 
 const builtIn = /^(@prisma\/|@pothos\/plugin-prisma|graphql-yoga|json-schema-to-typescript)/;
 
@@ -112,8 +110,7 @@ for (const { path, contents } of page.outputFiles) {
   await writeFile(join(dist, 'graphiql', name), await promisify(gzip)(contents, { level: 9 }));
 }
 
-const airports = join(dirname(require.resolve('vega-datasets')), '../data/airports.csv');
-await copyFile(airports, join(dist, 'cli/demo/airports.csv'));
+await copyFile(join(root, 'src/cli/demo/airports.csv'), join(dist, 'cli/demo/airports.csv'));
 
 /** The folders of the packages that became part of something. */
 function packagesIn({ inputs }: Metafile): string[] {

@@ -5,6 +5,10 @@ export interface Locked {
   readonly version: string;
   readonly license?: string;
   readonly integrity?: string;
+  /** Only development needs it. */
+  readonly dev?: boolean;
+  /** The only systems that it is for. */
+  readonly os?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;

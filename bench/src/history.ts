@@ -26,9 +26,11 @@ const fill = `
     select id, id, 0, 'history', 0, 3, '{30000}', 0.1, 60000, true, false, at, at from one
   ), progress as (
     insert into jobtree.job_progress (
-      job_id, version, is_root, item_count, succeeded, started_at, completed_at, changed_at, reap_at, default_retention
+      job_id, version, is_root, item_count, succeeded, started_at, completed_at, changed_at
     )
-    select id, 1, true, ${itemsPerJob}, ${itemsPerJob}, at, at, at, at, true from one
+    select id, 1, true, ${itemsPerJob}, ${itemsPerJob}, at, at, at from one
+  ), trees as (
+    insert into jobtree.tree (root_id, completed_at) select id, at from one
   ), leases as (
     insert into jobtree.lease (
       id, job_id, position, claimed_at, heartbeat_at, attempt, count, priority, open, worker

@@ -7,8 +7,8 @@
 
     Worker({"greeting": greet}).run()
 
-It speaks the protocol of docs/worker-protocol.md over HTTP: it claims, sends heartbeats and reports, waits for hints on an event stream, and sends
-again whatever got no answer. A handler runs in a thread of its own; it takes a payload and the item, and returns the result. It raises any
+It speaks the protocol of docs/worker-protocol.md over HTTP: it claims, with claims that wait at the server for work, sends heartbeats and reports, and
+sends again whatever got no answer. A handler runs in a thread of its own; it takes a payload and the item, and returns the result. It raises any
 exception to fail, PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to get the item later, which is no failure.
 Once `item.wanted()` is false, the work is useless, so a handler that takes long should check it now and then. It logs to "jobtree" of the
 module logging, or to standard error if your program has not set up any logging.
@@ -47,10 +47,14 @@ RELEASE = f"""mutation ($ids: [ID!]!) {{
   answer: releaseAssignments(input: {{ assignmentIds: $ids }}) {{ ... on ReleaseAssignmentsPayload {{ entries {{ status }} }} {ERROR} }} }}"""
 ENQUEUE = f"""mutation ($input: EnqueueInput!) {{
   answer: enqueue(input: $input) {{ ... on EnqueuePayload {{ created job {{ id }} }} {ERROR} }} }}"""
-HINTS = "subscription ($types: [String!]!) { workAvailable(types: $types) { types } }"
 
 # Either nothing was done, or that is unknown; everything that a worker sends may be repeated.
 TRANSIENT = {"BUSY", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_OPERATIONS", "TOO_MANY_CONNECTIONS"}
+
+# How long a stop tries to deliver what handlers made of their time.
+FLUSH_SECONDS = 5
+# Servers close a connection that was idle for some seconds: then a new one is better than an error.
+IDLE_SECONDS = 3
 
 
 class PermanentError(Exception):
@@ -86,9 +90,11 @@ class Server:
 
     def __init__(self, url, token, timeout):
         self.url, self.token, self.timeout = urlsplit(url), token, timeout
-        self.connection = None
+        self.connection, self.used = None, 0.0
 
     def open(self, query, variables, accept="application/json"):
+        if time.monotonic() - self.used > IDLE_SECONDS:
+            self.close()
         if self.connection is None:
             kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
             self.connection = kind(self.url.netloc, timeout=self.timeout)
@@ -103,7 +109,7 @@ class Server:
         try:
             response = self.open(query, variables)
             text = response.read()
-            status = response.status
+            status, self.used = response.status, time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise NoAnswer(str(error) or type(error).__name__) from error
@@ -176,6 +182,8 @@ class Worker:
         self.cautious = False  # whether the last item that came was a suspect
         self.intervals = {}  # assignment id -> heartbeat interval in seconds, for all that the server counts as held
         self.claim = None  # the claim that is not answered yet
+        self.waiting = None  # the claim that waits at the server for work
+        self.unanswered = []  # claims to send again
         self.look = True  # whether there may be work
         self.limited = set()  # types of which the end of an item may let another one go
         self.stop_by = None
@@ -187,7 +195,7 @@ class Worker:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: threading.Thread(target=self.stop).start())
-        for loop in (self._heartbeats, self._hints):
+        for loop in (self._heartbeats, self._waits):
             threading.Thread(target=loop, daemon=True).start()
         server, failures, connected = Server(self.url, self.token, timeout=30), 0, False
         while True:
@@ -196,11 +204,13 @@ class Worker:
                 self.changed.wait_for(
                     lambda: self._has_something_to_say() or stopping != (self.stop_by is not None), timeout=self._patience()
                 )
+                if self.stop_by is not None or self.suspect is not None:
+                    self._end_wait()
                 if self.stop_by is not None:
                     self._give_back_suspect()
                     if time.monotonic() >= self.stop_by:
                         self._give_back(list(self.running))
-                    if self._is_done():
+                    if self._is_done() or time.monotonic() >= self.stop_by + FLUSH_SECONDS:
                         return
                 self._try_suspect()
                 reports = list(self.reports.values())[:1000]
@@ -213,11 +223,11 @@ class Worker:
                 if reports and claim:
                     data = server.ask(EXCHANGE, {"reports": reports, "claim": claim})
                     self._reported(reports, data["reported"]["entries"])
-                    self._claimed(data)
+                    self._claimed(data, claim)
                 elif reports:
                     self._reported(reports, server.ask(REPORT, {"reports": reports})["entries"])
                 elif claim:
-                    self._claimed(server.ask(CLAIM, {"claim": claim}))
+                    self._claimed(server.ask(CLAIM, {"claim": claim}), claim)
                 failures = 0
                 if not connected and (releases or reports or claim):
                     connected = True
@@ -225,6 +235,9 @@ class Worker:
             except NoAnswer as error:
                 failures += 1
                 connected = False
+                if stopping:
+                    with self.changed:
+                        self.claim = None  # It was sent once more. What it may have got comes back when its heartbeats run out.
                 if failures == 1:
                     log.warning("no answer from %s: %s; trying again", self.url, error)
                 time.sleep(min(2.0, 0.05 * 2**failures) * random.uniform(0.5, 1))
@@ -239,7 +252,9 @@ class Worker:
     # What the loop does, and when. Callers of these methods hold `changed`.
 
     def _has_something_to_say(self):
-        if self.reports or self.releases or self.claim:
+        if self.reports or self.releases or self.claim or self.unanswered:
+            return True
+        if self.waiting is not None and (self.stop_by is not None or self.suspect is not None):
             return True
         if self.stop_by is not None:
             return not self.running
@@ -251,7 +266,7 @@ class Worker:
         return self.poll_seconds
 
     def _is_done(self):
-        return not (self.running or self.reports or self.releases or self.claim)
+        return not (self.running or self.reports or self.releases or self.claim or self.waiting or self.unanswered)
 
     def _is_suspect_next(self):
         return self.suspect is not None and self._is_done()
@@ -272,6 +287,8 @@ class Worker:
         taken = {}
         for item in self.running.values():
             taken[item.type] = taken.get(item.type, 0) + 1
+        for request in self.waiting["requests"] if self.waiting else []:
+            taken[request["type"]] = taken.get(request["type"], 0) + request["limit"]
         rooms = {type: self.concurrency - taken.get(type, 0) for type in self.handlers}
         requests = [{"type": type, "limit": room} for type, room in rooms.items() if room > 0]
         # Where one suspect was, others may be.
@@ -279,10 +296,11 @@ class Worker:
 
     def _next_claim(self):
         """A claim without an answer is sent again first: the server then gives the same items, and nothing is claimed twice."""
-        if self.claim is None and self.stop_by is None:
+        if self.claim is None and self.unanswered:
+            self.claim = self.unanswered.pop(0)
+        elif self.claim is None and self.stop_by is None:
             room = self._room()
             if room:
-                # A hint from now on may concern work that this claim misses.
                 self.look = False
                 self.claim = {"worker": self.name, "claimId": new_claim_id(), "requests": room}
         return self.claim
@@ -292,14 +310,24 @@ class Worker:
             self.running.pop(id).unwanted.set()
             self.releases.append(id)
 
+    def _end_wait(self):
+        """Sending the claim again ends the waiting, and brings what the first one may have got."""
+        if self.waiting is not None:
+            self.unanswered.append(self.waiting)
+            self.waiting = None
+
+    def _may_wait(self):
+        return not (self.look or self.claim or self.waiting or self.unanswered or self.stop_by is not None) and bool(self._room())
+
     # Processing answers.
 
-    def _claimed(self, data):
+    def _claimed(self, data, claim):
         if data.get("claimError"):
             raise Refused(f"{data['claimError']['code']} {data['claimError']['message']}")
         with self.changed:
-            asked = {request["type"]: request["limit"] for request in self.claim["requests"]}
-            self.claim = None
+            asked = {request["type"]: request["limit"] for request in claim["requests"]}
+            if self.claim is claim:
+                self.claim = None
             self.limited = set(data["limitedTypes"])
             items = []
             for item in map(Item, data["assignments"]):
@@ -373,6 +401,8 @@ class Worker:
                     self.reports[item.assignment_id] = report
                     self._tell_failure(item, report["outcome"].get("failure"))
                 self.look = self.look or item.type in self.limited
+            if self.waiting and item.type not in [request["type"] for request in self.waiting["requests"]]:
+                self._end_wait()
             self.changed.notify_all()
 
     def _tell_failure(self, item, failure):
@@ -422,26 +452,35 @@ class Worker:
                     self.look = True
             self.changed.notify_all()
 
-    def _hints(self):
-        """Hints may be wrong or get lost: they only make the loop look earlier than it would."""
+    def _waits(self):
+        """When the last look found nothing, a claim for what there is room for waits at the server until there is something."""
+        wait = min(self.poll_seconds, 30.0)
+        server = Server(self.url, self.token, timeout=wait + 30)
         while True:
-            server = Server(self.url, self.token, timeout=60)
+            with self.changed:
+                self.changed.wait_for(self._may_wait)
+                claim = self.waiting = {"worker": self.name, "claimId": new_claim_id(), "requests": self._room()}
+            began, data = time.monotonic(), None
             try:
-                stream = server.open(HINTS, {"types": list(self.handlers)}, "text/event-stream")
-                for line in stream:
-                    if line.startswith(b"data:") and line.strip() != b"data:":
-                        self._look_again()
-            except (OSError, http.client.HTTPException):
-                pass
-            finally:
-                server.close()
-            self._look_again()
-            time.sleep(random.uniform(0.5, 2))
-
-    def _look_again(self):
-        with self.changed:
-            self.look = True
-            self.changed.notify_all()
+                data = server.ask(CLAIM, {"claim": {**claim, "waitMs": round(wait * 1000)}})
+            except (NoAnswer, Refused):
+                pass  # The main loop sends it again, and says what is wrong.
+            with self.changed:
+                # A repeat may have reached another server, where it did not end the waiting: what it did not bring goes back.
+                self.changed.wait_for(lambda: self.claim is not claim and claim not in self.unanswered)
+                if self.waiting is not claim:
+                    ids = [item["id"] for item in data["assignments"]] if data else []
+                    self.releases += [id for id in ids if id not in self.intervals]
+                    self.changed.notify_all()
+                    continue
+                self.waiting = None
+                if data is None:
+                    self.unanswered.append(claim)
+                    self.changed.notify_all()
+                else:
+                    self._claimed(data, claim)
+            if data is not None and not data["assignments"] and time.monotonic() - began < wait / 2:
+                time.sleep(min(wait, 2.0))  # The server stops, or has too many claims that wait.
 
 
 def failure_of(id, code, message, **more):

@@ -1,5 +1,5 @@
 /** The database of the commands that serve: the configured Postgres, or the embedded one. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/start.ts';
 
 export interface UsedDatabase {

@@ -108,7 +108,7 @@ function commandOf(program: Command, names: readonly string[]): Command {
 }
 
 async function settingList(word: string): Promise<string> {
-  const { settingDescriptions } = await import('../settings.ts');
+  const { settingDescriptions } = await import('../config/settings.ts');
   const found = settingDescriptions.filter(({ name, meaning }) =>
     `${name} ${meaning}`.toLowerCase().includes(word.toLowerCase()),
   );

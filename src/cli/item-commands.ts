@@ -1,6 +1,6 @@
 /** What the commands about single items and dead letters are called and take. */
 import { type Command, Option } from 'commander';
-import { pendingStatuses } from '../domain/values/item-state.ts';
+import { pendingStatuses } from '../domain/items/item-state.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import type { OperateOptions, OperationKind } from './commands/operate.ts';
 import { orNone, parseInstant, parseJson, parseRunAt, parseWholeNumber } from './figures.ts';
@@ -27,6 +27,11 @@ export function addDeadLetterCommands(program: Command): void {
   whichDeadLetters(program.command('replay'))
     .description('Try dead letters again: those that match all options. This reopens their jobs.')
     .option('--payload <json>', 'a corrected payload, for a single --item', parseJson)
+    .option(
+      '--payload-patch <json>',
+      'an object whose keys replace those of each payload; null removes one',
+      parseJson,
+    )
     .action(run('end', (options) => operate('REPLAY', options)));
 
   whichDeadLetters(program.command('discard'))

@@ -1,5 +1,5 @@
 /** A few connections to the database, for commands that work on it themselves. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Database } from '../db/database.ts';
 
 export async function withQueries<T>(

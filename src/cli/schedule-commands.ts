@@ -35,7 +35,10 @@ export function addSchedule(program: Command): void {
   );
   withPlan(put).action(run('end', async (name, options) => (await commands()).putSchedule(name, options)));
   add('sync', 'Create or replace all schedules in a file, or none.')
-    .argument('<file>', 'a JSON list of schedules; - reads standard input')
+    .argument(
+      '<file>',
+      'a JSON list of what client.schedules.sync takes, such as {"name": "nightly", "cron": "30 2 * * *", "template": {"type": "bill", "sealed": true}}; - reads standard input',
+    )
     .option('--delete-others', 'delete schedules that are not in the file')
     .option('--prefix <text>', 'with --delete-others: only those whose names begin with this')
     .action(run('end', async (file, options) => (await commands()).syncSchedules(file, options)));

@@ -1,8 +1,7 @@
 /** Types with work that nobody does. A job that stands still may have nobody to work on it, or its type is paused: that is said once for each type. */
 import type { Client, JobProgress } from '../client/index.ts';
 
-const quietMs = 2_000;
-const againMs = 5_000;
+const againMs = 3_000;
 /** A tree with more types than this has other things to show. */
 const mostTypes = 10;
 
@@ -32,8 +31,10 @@ export class Standstills {
   readonly #types: ReadonlyMap<string, string>;
   readonly #onStandstill: (type: string, reason: Standstill) => void;
   readonly #told = new Set<string>();
+  #jobs: readonly JobProgress[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #round = 0;
+  #isLooking = false;
+  #hasEnded = false;
 
   /** `types`: those of the jobs, by their ids. */
   constructor(
@@ -46,34 +47,37 @@ export class Standstills {
     this.#onStandstill = onStandstill;
   }
 
-  /** The jobs have changed. */
+  /** The jobs have changed. The first time looks at once, and later changes do not put off the next look: a job may stand still beside busy ones. */
   changed(jobs: readonly JobProgress[]): void {
-    this.#schedule(jobs, quietMs);
+    this.#jobs = jobs;
+    if (this.#timer === undefined && !this.#isLooking) void this.#look();
   }
 
   end(): void {
-    this.#round++;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
   }
 
-  #schedule(jobs: readonly JobProgress[], waitMs: number): void {
-    this.end();
-    const round = this.#round;
-    const open = jobs.filter(
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    const types = this.#openTypes();
+    for (const type of types.size > mostTypes ? [] : types) {
+      const reason = await this.#reason(type);
+      if (this.#hasEnded) return;
+      if (reason === undefined || this.#told.has(`${reason} ${type}`) || !this.#openTypes().has(type))
+        continue;
+      this.#told.add(`${reason} ${type}`);
+      this.#onStandstill(type, reason);
+    }
+    this.#isLooking = false;
+    this.#timer = setTimeout(() => void this.#look(), againMs);
+  }
+
+  #openTypes(): ReadonlySet<string> {
+    const open = this.#jobs.filter(
       ({ completedAt, itemProgress, itemCount }) => completedAt == null && itemProgress < itemCount,
     );
-    const types = new Set(open.map(({ jobId }) => this.#types.get(jobId) ?? ''));
-    if (types.size === 0 || types.size > mostTypes) return;
-    this.#timer = setTimeout(async () => {
-      for (const type of types) {
-        const reason = await this.#reason(type);
-        if (round !== this.#round) return;
-        if (reason === undefined || this.#told.has(`${reason} ${type}`)) continue;
-        this.#told.add(`${reason} ${type}`);
-        this.#onStandstill(type, reason);
-      }
-      this.#schedule(jobs, againMs);
-    }, waitMs);
+    return new Set(open.map(({ jobId }) => this.#types.get(jobId) ?? ''));
   }
 
   /** None for those who may see neither. */

@@ -1,6 +1,6 @@
 /** What the commands that follow work are called and take. */
 import { type Command, Option } from 'commander';
-import { itemStatuses } from '../domain/values/item-state.ts';
+import { itemStatuses } from '../domain/items/item-state.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import { parseDurationUpToDay, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';

@@ -3,6 +3,7 @@ import * as operations from '../generated/operations.ts';
 import { addInBatches, split } from './add-items.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toJobInput } from './job-spec.ts';
+import { isMergeable, type MergedCreations } from './merged-creations.ts';
 import type { Send } from './options.ts';
 import { sendTraced } from './tracing.ts';
 import type { CallOptions } from './types.ts';
@@ -12,6 +13,7 @@ export async function createJob(
   send: Send,
   job: JobSpec,
   { signal }: CallOptions,
+  merged?: MergedCreations,
 ): Promise<{ id: string; created: boolean }> {
   const [first, ...rest] = split(job.items ?? []);
   const input = { ...toJobInput({ ...job, items: undefined }), items: first };
@@ -27,7 +29,15 @@ export async function createJob(
   }
   const count = job.items?.length ?? 0;
   return sendTraced({ type: job.type, count }, async (traceContext) => {
-    const repeatable = job.dedupeKey !== undefined;
+    if (
+      merged !== undefined &&
+      traceContext === undefined &&
+      signal === undefined &&
+      !isSplit &&
+      isMergeable(input)
+    )
+      return merged.create(input);
+    const repeatable = job.dedupeKey != null;
     const variables = { input: traceContext === undefined ? input : { ...input, traceContext } };
     const { createJob } = await send(operations.CreateJob, variables, { signal }, repeatable);
     const { created, job: root } = payloadOf(createJob);

@@ -34,6 +34,8 @@ export class Credentials {
 
   async #ask(token: Token): Promise<string> {
     try {
+      // What throws at once would be forgotten before it is kept.
+      await undefined;
       this.#shown = `Bearer ${typeof token === 'string' ? token : await token()}`;
       return this.#shown;
     } catch (error) {

@@ -30,7 +30,7 @@ export type DeadLetterDigestEntry = NonNullable<DeadLetterDigestQuery['deadLette
 const groupItemOptions = { ...callOptions, first: true };
 const groupOptions = { ...groupItemOptions, types: true };
 const deadLetterCountOptions = { ...callOptions, replayable: true };
-const replayOptions = { ...callOptions, payload: true };
+const replayOptions = { ...callOptions, payload: true, payloadPatch: true };
 
 /** What `Client` has of them. */
 export abstract class DeadLetterCalls extends WorkCalls {
@@ -112,14 +112,20 @@ export abstract class DeadLetterCalls extends WorkCalls {
    * Replays items that failed for good: they are tried again as if they were new. Whatever takes longer than about half a second
    * continues in the background: `operation` says how far it is.
    *
-   * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item
+   * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item. `payloadPatch`: a JSON merge patch
+   *   that corrects the payload of each item; those that it does not suit stay dead letters, and are counted in `skipped`
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async replayDeadLetters(
     filter: DeadLetterFilter,
-    options: CallOptions & { readonly payload?: unknown } = {},
+    options: CallOptions & { readonly payload?: unknown; readonly payloadPatch?: unknown } = {},
   ): Promise<Operation> {
-    const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
+    const { payload, payloadPatch } = options;
+    const input = {
+      filter,
+      ...(payload !== undefined && { payload }),
+      ...(payloadPatch !== undefined && { payloadPatch }),
+    };
     const data = await this.send(operations.ReplayDeadLetters, { input }, options, false, replayOptions);
     return payloadOf(data.replayDeadLetters).operation;
   }

@@ -192,11 +192,11 @@ export function defineType(
     },
     item: (payload, options = {}) => new TypedItem(payload, options),
     handler: (handle) => {
-      noteType(handle, type);
+      recordType(handle, type);
       return handle;
     },
     batchHandler: (handle) => {
-      noteType(handle, type);
+      recordType(handle, type);
       return handle;
     },
   };
@@ -209,7 +209,7 @@ export function toItemSpec(item: unknown): ItemSpec {
 
 const typesOfHandlers = new WeakMap<object, Set<string>>();
 
-function noteType(handler: object, type: string): void {
+function recordType(handler: object, type: string): void {
   const types = typesOfHandlers.get(handler) ?? new Set();
   typesOfHandlers.set(handler, types.add(type));
 }

@@ -9,8 +9,8 @@ import type { ErrorCode, ItemFieldsFragment, NotClaimableReason } from '../gener
  * - `BAD_RESPONSE`: the answer does not come from jobtree, or the server failed; its log says more.
  * - `DIGEST_MISMATCH`: from `upload`: the file that arrived does not have the given SHA-256. Nothing of it is kept.
  * - `INVALID_SIGNATURE`: from `verifyCallback`: the message is not genuine, or too old.
- * - `ITEM_FAILED`: from `run`: the item failed for good. `failure` says why.
- * - `ITEM_CANCELLED`: from `run`: the item was cancelled.
+ * - `ITEM_FAILED`: from `run`, and `result()` of `enqueue`: the item failed for good. `failure` says why.
+ * - `ITEM_CANCELLED`: from the same: the item was cancelled.
  */
 export type ClientErrorCode =
   | RefusalCode

@@ -33,6 +33,8 @@ export interface RequestOptions {
   /** Whether carrying it out twice has the same effect as once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** Asked before it is sent, which may be long after the call. */
+  readonly isWanted?: (() => boolean) | undefined;
 }
 
 export class Http {
@@ -45,7 +47,7 @@ export class Http {
   async request<R, V>(
     document: Document<R, V>,
     variables: V,
-    { repeatable, signal }: RequestOptions,
+    { repeatable, signal, isWanted }: RequestOptions,
   ): Promise<R> {
     const body = JSON.stringify({ query: document.toString(), variables });
     const giveUpAt = performance.now() + this.#options.retryMs;
@@ -55,6 +57,7 @@ export class Http {
       let shown: string | undefined;
       try {
         shown = await credentials.authorization();
+        if (isWanted?.() === false) throw new DOMException('Nobody waits for it any more.', 'AbortError');
         return await this.#post<R>(body, signal);
       } catch (error) {
         signal?.throwIfAborted();

@@ -25,6 +25,7 @@ export type {
 export type { AddedItem, AddItemsResult, AddOptions, Items } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { type AuditEntry, Client, createClient } from './client.ts';
+export type { CreateJobsAnswer } from './create-jobs.ts';
 export type { Token } from './credentials.ts';
 export type {
   DeadLetterDigestEntry,

@@ -159,6 +159,8 @@ export class Socket implements Operations {
     const begin = async () => {
       const client = await this.#connect();
       authorization = await credentials?.authorization();
+      // If there is none at the moment, that is the error of this operation alone.
+      await this.#options.credentials?.authorization();
       const extensions = authorization === undefined ? undefined : { authorization };
       if (!over) unsubscribe = client.subscribe(extensions ? { ...payload, extensions } : payload, listener);
     };
@@ -200,8 +202,8 @@ async function connect(
     url: async () => {
       await wait(pauseMs, closing);
       pauseMs = 0;
-      // An open socket without its token would be closed by the server.
-      await credentials?.authorization();
+      // An open socket without its token would be closed by the server. An error here would be nobody's: connectionParams asks again.
+      await credentials?.authorization().catch(() => {});
       return url.replace(/^http/, 'ws');
     },
     webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),

@@ -216,7 +216,10 @@ async function openPath(path: string): Promise<Parts> {
   if (fs === undefined)
     throw new JobtreeError('INVALID_INPUT', 'Paths work only under Node.js; in a browser, pass the File.');
   const { size } = await fs.promises.stat(path);
-  const parts = gathered(fs.createReadStream(path, { highWaterMark: partBytes }));
+  // Opened when it is read: until then nobody would hear of its errors, or close it.
+  const parts = (async function* () {
+    yield* gathered(fs.createReadStream(path, { highWaterMark: partBytes }));
+  })();
   return { size, name: path.replace(/^.*[\\/]/s, ''), parts };
 }
 

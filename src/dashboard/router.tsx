@@ -16,7 +16,8 @@ import { NotFound, Shell } from './shell.tsx';
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
-const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : undefined);
+const count = (value: unknown) =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
 
 const trees = createRoute({
   getParentRoute: () => root,
@@ -143,6 +144,17 @@ const screens = [
     component: lazyRouteComponent(() => import('./screens/system.tsx')),
   }),
 ] as const;
+
+/** An address that was cut short within an encoded character, which the router could not decode. Listens before the router does. */
+function mendAddress(): void {
+  try {
+    decodeURIComponent(location.hash);
+  } catch {
+    history.replaceState(history.state, '', location.hash.replaceAll('%', '%25'));
+  }
+}
+mendAddress();
+for (const change of ['popstate', 'hashchange']) addEventListener(change, mendAddress);
 
 export const router = createRouter({
   routeTree: root.addChildren(screens),

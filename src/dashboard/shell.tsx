@@ -13,7 +13,7 @@ const SignInAgain = lazy(() => import('./parts/sign-in-again.tsx'));
 const Conveniences = lazy(() => import('./parts/conveniences.tsx'));
 const ActionDialog = lazy(() => import('./parts/action-dialog.tsx'));
 
-/** Each with what it needs. */
+/** Each with what it needs. `isRare`: it goes behind a button if there are many of them. */
 const pages = [
   ['/', 'trees', 'LIST'],
   ['/dead-letters', 'deadLetters', 'LIST'],
@@ -22,11 +22,11 @@ const pages = [
   ['/keys', 'keys', 'SURVEY'],
   ['/imports', 'imports', 'LIST'],
   ['/schedules', 'schedules', 'SURVEY'],
-  ['/operations', 'operations', 'LIST'],
-  ['/callbacks', 'callbacks', 'ADMINISTER'],
-  ['/api-keys', 'apiKeys', 'ADMINISTER'],
-  ['/audit', 'audit', 'ADMINISTER'],
-  ['/system', 'system', 'INSPECT'],
+  ['/operations', 'operations', 'LIST', 'isRare'],
+  ['/callbacks', 'callbacks', 'ADMINISTER', 'isRare'],
+  ['/api-keys', 'apiKeys', 'ADMINISTER', 'isRare'],
+  ['/audit', 'audit', 'ADMINISTER', 'isRare'],
+  ['/system', 'system', 'INSPECT', 'isRare'],
 ] as const;
 
 export function Shell() {
@@ -34,6 +34,8 @@ export function Shell() {
   const may = useMay();
   const error = useViewerError();
   const isStranger = error !== null && isUnauthenticated(error);
+  const needs = useNeeds();
+  const isRefused = useViewer() !== undefined && needs !== undefined && !may(needs);
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -52,7 +54,7 @@ export function Shell() {
       </header>
       <main id="content" tabIndex={-1}>
         {/* Whoever is not known yet sees nothing of a screen. */}
-        {isStranger ? <Problem error={error} /> : <Outlet />}
+        {isStranger ? <Problem error={error} /> : isRefused ? <Refused /> : <Outlet />}
       </main>
       <Suspense>
         <ActionDialog />
@@ -61,7 +63,24 @@ export function Shell() {
   );
 }
 
-/** On narrow screens the pages are behind a button. */
+/**
+ * What the page that is shown needs; undefined for a tree or an item, of which the server knows who may see it. The address is that of the next
+ * page already while that one is fetched.
+ */
+function useNeeds() {
+  const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? '/' });
+  return pages.find(([to]) => path === to || (to !== '/' && path.startsWith(`${to}/`)))?.[2];
+}
+
+/** Such as the list of trees, for whoever may see one tree. */
+function Refused() {
+  const t = useTexts();
+  return <p role="status">{t.refused}</p>;
+}
+
+const mostRare = 2;
+
+/** On narrow screens the pages are behind a button; on others only those that are rarely needed, if they are many. */
 function Menu() {
   const t = useTexts();
   const may = useMay();
@@ -69,25 +88,50 @@ function Menu() {
   const isInTree = useRouterState({
     select: ({ location }) => /^\/(trees|items)\//.test(location.pathname),
   });
+  const rarer = useRef<HTMLDivElement>(null);
+  const seen = pages.filter(([, , needs]) => may(needs));
+  const rare = seen.filter(([, , , isRare]) => isRare);
+  const isMany = rare.length > mostRare;
+  const linkTo = ([to, name]: (typeof pages)[number]) => (
+    <Link
+      key={to}
+      to={to}
+      activeOptions={{ exact: to === '/', includeSearch: false }}
+      onClick={() => {
+        rarer.current?.hidePopover();
+        menu.current?.hidePopover();
+      }}
+      aria-current={to === '/' && isInTree ? 'page' : undefined}
+    >
+      {t.nav[name]}
+    </Link>
+  );
   return (
     <>
       <button type="button" className="menu" popoverTarget="pages">
         {t.nav.label}
       </button>
       <nav id="pages" popover="auto" aria-label={t.nav.label} ref={menu}>
-        {pages.map(
-          ([to, name, needs]) =>
-            may(needs) && (
-              <Link
-                key={to}
-                to={to}
-                activeOptions={{ exact: to === '/', includeSearch: false }}
-                onClick={() => menu.current?.hidePopover()}
-                aria-current={to === '/' && isInTree ? 'page' : undefined}
-              >
-                {t.nav[name]}
-              </Link>
-            ),
+        {(isMany ? seen.filter((page) => !rare.includes(page)) : seen).map(linkTo)}
+        {isMany && (
+          <div className="rarer">
+            <button type="button" popoverTarget="rarer">
+              {t.nav.more}
+            </button>
+            <div
+              id="rarer"
+              popover="auto"
+              ref={rarer}
+              onBeforeToggle={({ currentTarget }) => {
+                // Below its button: not every browser can anchor it there.
+                const { left, bottom } =
+                  currentTarget.parentElement?.getBoundingClientRect() ?? new DOMRect();
+                currentTarget.style.inset = `${bottom}px auto auto ${left}px`;
+              }}
+            >
+              {rare.map(linkTo)}
+            </div>
+          </div>
         )}
       </nav>
     </>

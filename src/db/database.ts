@@ -5,12 +5,12 @@
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { FairSemaphore, type Request } from '../concurrency/fair-semaphore.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { checkoutMs } from './patient-pool.ts';
 import { type PoolOptions, Pools } from './pools.ts';
 import { asRefusal } from './sqlstate.ts';
 import { type Survey, Surveys, turnMs } from './surveys.ts';
-import { type Request, Turns } from './turns.ts';
 
 /** An entry of the audit: who did what, to what, from where, with what outcome. */
 export interface AuditRow {
@@ -81,12 +81,12 @@ export class Database implements Queries {
   readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly surveys: Surveys;
   readonly #pools: Pools;
-  readonly #readTurns: Turns;
+  readonly #readTurns: FairSemaphore;
   /**
    * Where operations of requests wait. Batches of claims and reports, and upkeep, do not: there are few of them, and a connection that becomes
    * free is theirs.
    */
-  readonly #operationTurns: Turns;
+  readonly #operationTurns: FairSemaphore;
   readonly prisma: PrismaClient;
   readonly url: string;
   #writeFailure: { at: number; reason: string | undefined } = { at: 0, reason: undefined };
@@ -97,8 +97,8 @@ export class Database implements Queries {
     this.#pools = new Pools(options);
     const { reads, readsAtOnce } = this.#pools;
     this.pool = reads;
-    this.#operationTurns = new Turns(options.poolSize, { waitMs: checkoutMs, isSerial: true });
-    this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs, turnMs });
+    this.#operationTurns = new FairSemaphore(options.poolSize, { waitMs: checkoutMs, isSerial: true });
+    this.#readTurns = new FairSemaphore(readsAtOnce, { waitMs: checkoutMs, turnMs });
     this.surveys = new Surveys(reads, this.#readTurns, Math.floor(readsAtOnce / 2), options.timeoutMs);
     // Prisma prepares no named statements.
     this.prisma = new PrismaClient({
@@ -172,7 +172,7 @@ export class Database implements Queries {
     try {
       return (await pool.query<Row>({ name, text, values: [...values] })).rows;
     } catch (error) {
-      this.#noteWriteFailure(error);
+      this.#recordWriteFailure(error);
       throw asRefusal(error);
     }
   }
@@ -183,7 +183,7 @@ export class Database implements Queries {
     return performance.now() - at < writeFailureMs ? reason : undefined;
   }
 
-  #noteWriteFailure(error: unknown): void {
+  #recordWriteFailure(error: unknown): void {
     const state = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
     const reason = writeFailures[state];
     if (reason !== undefined) this.#writeFailure = { at: performance.now(), reason };

@@ -3,11 +3,11 @@
  * too long is ended.
  */
 import pg from 'pg';
+import { groupOf } from '../concurrency/fair-queue.ts';
+import { FairSemaphore, type Request } from '../concurrency/fair-semaphore.ts';
 import { BusyError } from '../errors.ts';
-import { groupOf } from './fair-queue.ts';
 import { checkoutMs, type PatientPool } from './patient-pool.ts';
 import { asRefusal } from './sqlstate.ts';
-import { type Request, Turns } from './turns.ts';
 
 /** A read that takes longer than this has the turns of several. */
 export const turnMs = 10;
@@ -32,18 +32,18 @@ export class Surveys {
   readonly #pool: PatientPool;
   readonly #limitMs: number;
   /** Those of all reads, which a survey waits for as well. */
-  readonly #readTurns: Turns;
-  readonly #turns: Turns;
+  readonly #readTurns: FairSemaphore;
+  readonly #turns: FairSemaphore;
   /** Those that have not begun, by what they ask and of which tenant. */
   readonly #waiting = new Map<
     string,
     { readonly askers: Request[]; readonly answer: Promise<pg.QueryResult> }
   >();
 
-  constructor(pool: PatientPool, readTurns: Turns, atOnce: number, timeoutMs: number) {
+  constructor(pool: PatientPool, readTurns: FairSemaphore, atOnce: number, timeoutMs: number) {
     this.#pool = pool;
     this.#readTurns = readTurns;
-    this.#turns = new Turns(atOnce, { waitMs: checkoutMs, turnMs, ownAtOnce: 1 });
+    this.#turns = new FairSemaphore(atOnce, { waitMs: checkoutMs, turnMs, ownAtOnce: 1 });
     this.#limitMs = Math.min(surveyMs, timeoutMs);
   }
 

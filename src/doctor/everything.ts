@@ -1,7 +1,7 @@
 /** What `jobtree doctor` looks at, one thing after the other: it has a connection of its own, and no server has to run. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import {
   betweenLooksMs,
   checkEncryption,

@@ -2,11 +2,12 @@
  * The checks, in the order in which they are reported: what can't be looked at is a finding too. The command and servers have these in common;
  * what only one of them can look at is in everything.ts and examiner.ts.
  */
-import type { Config } from '../config.ts';
-import { encryptionProblems } from '../encryption.ts';
+import type { Config } from '../config/config.ts';
+import { encryptionProblems } from '../config/encryption.ts';
 import { databasePrefix } from '../events/redis-channels.ts';
 import { checkCallbacks } from './callbacks.ts';
 import { type Finding, type Judgement, ok, sick, warning } from './finding.ts';
+import { checkHeartbeats, checkLeases } from './leases.ts';
 import { checkMigrations } from './migrations.ts';
 import { checkConnections, checkNotifications, checkSettings, checkVersion } from './postgres.ts';
 import { checkSecrets } from './secrets.ts';
@@ -17,10 +18,8 @@ import {
   checkBackground,
   checkDue,
   checkFolds,
-  checkHeartbeats,
   checkIdleTrees,
   checkKeys,
-  checkLeases,
   checkServers,
   checkWorkers,
   type FirstLook,

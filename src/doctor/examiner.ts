@@ -2,7 +2,7 @@
  * What a server finds when somebody asks it: the checks of the doctor, over its connections for reads, one at a time. It looks at most every
  * ten seconds, however many ask, and not at all while nobody does.
  */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
 import {
   betweenLooksMs,

@@ -1,5 +1,6 @@
 /** Whether the database has the tables and functions of this version. */
-import { MigrationError, pendingMigrations } from '../db/migrate.ts';
+import { pendingMigrations } from '../db/migrate.ts';
+import { MigrationError } from '../db/migration-books.ts';
 import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick } from './finding.ts';
 import type { Session } from './session.ts';

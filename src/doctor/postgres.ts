@@ -1,5 +1,6 @@
 /** Postgres itself: its version, its settings, and whether it has connections to give. */
-import { MigrationError, requireSupportedServer } from '../db/migrate.ts';
+import { requireSupportedServer } from '../db/migrate.ts';
+import { MigrationError } from '../db/migration-books.ts';
 import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';

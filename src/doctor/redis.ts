@@ -1,11 +1,11 @@
 /** Redis: whether it answers, whether hints arrive through it, and whether servers pass any on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Config } from '../config.ts';
+import { withTimeout } from '../concurrency/with-timeout.ts';
+import type { Config } from '../config/config.ts';
 import { counted } from '../domain/values/counted.ts';
 import { Channels } from '../events/redis-channels.ts';
 import { redisOptions } from '../events/redis-link.ts';
-import { withTimeout } from '../events/with-timeout.ts';
 import { type Judgement, ok, span, warning } from './finding.ts';
 
 const answerMs = 3_000;
@@ -69,9 +69,9 @@ async function examine(
   });
   subscriber.on('message', (channel, text) => {
     if (channel === channels.probe && text === 'doctor') arrived();
-    if (channel === channels.beat) relays.add(text);
+    if (channel === channels.alive) relays.add(text);
   });
-  await withTimeout(answerMs, subscriber.subscribe(channels.probe, channels.beat));
+  await withTimeout(answerMs, subscriber.subscribe(channels.probe, channels.alive));
   const sentAt = performance.now();
   await withTimeout(answerMs, publisher.publish(channels.probe, 'doctor'));
   await withTimeout(answerMs, arrival);

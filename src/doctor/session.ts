@@ -4,9 +4,9 @@
  * worse.
  */
 import pg from 'pg';
+import { withTimeout } from '../concurrency/with-timeout.ts';
 import { destroySocket } from '../db/pools.ts';
 import { leavesSession } from '../db/sqlstate.ts';
-import { withTimeout } from '../events/with-timeout.ts';
 
 const connectMs = 5_000;
 const statementMs = 3_000;

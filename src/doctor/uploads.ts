@@ -1,9 +1,9 @@
 /** The object store of uploads: whether servers can do with it what they have to; and uploads that are in another one. */
 import { randomUUID } from 'node:crypto';
+import type { ObjectStoreConfig } from '../config/object-store-url.ts';
 import { counted } from '../domain/values/counted.ts';
 import { S3Store } from '../object-store/s3.ts';
 import { StoreError } from '../object-store/store-error.ts';
-import type { ObjectStoreConfig } from '../object-store-url.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
 

@@ -1,6 +1,6 @@
 /** Whether servers look after the work, and what is stuck: overdue leases, due items, uncounted deltas, trees that nobody seals. */
 
-import { serversQuery } from '../domain/engine/servers.ts';
+import { serversQuery } from '../domain/figures/servers.ts';
 import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
@@ -16,19 +16,19 @@ export interface Watch {
 }
 
 /** Beyond what came due, so that one that is on its way to it is not blamed: each looks at everything once a minute. */
-const graceMs = 90_000;
+export const graceMs = 90_000;
 /** Workers that were started anew are back by then. */
 const unworkedMs = 300_000;
 /** What is counted is counted up to here. */
-const most = 1_000;
+export const mostCounted = 1_000;
 const idleMs = 86_400_000;
 const backgroundMs = 3_600_000;
 
 const startServer = 'Start a server: it continues where the last one stopped.';
 const seeLocks = 'See transactions and locks for who holds locks on them, and the logs of the servers.';
-const advise = ({ isWatched }: Watch) => (isWatched ? seeLocks : startServer);
-const atLeast = (found: number, noun: string) =>
-  found > most ? `more than ${counted(most, noun)}` : counted(found, noun);
+export const advise = ({ isWatched }: Watch) => (isWatched ? seeLocks : startServer);
+export const atLeast = (found: number, noun: string) =>
+  found > mostCounted ? `more than ${counted(mostCounted, noun)}` : counted(found, noun);
 
 export async function readWatch(session: Session, sweepIntervalMs: number): Promise<Watch> {
   const [row] = await session.query<{ sweptAt: Date; resumedAt: Date; agoMs: number }>(
@@ -54,67 +54,6 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
   return [
     ok(
       `${counted(servers, 'process')} ${servers === 1 ? 'listens and looks' : 'listen and look'} after the work${since}`,
-    ),
-  ];
-}
-
-/** Of the open items of a lease `l`, whose job is `j`. */
-const earliestDeadline = `select coalesce(
-             (select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1),
-             l.heartbeat_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
-           ) as deadline_at`;
-
-export async function checkLeases(session: Session, watch: Watch): Promise<Judgement[]> {
-  const [row] = await session.query<{ leases: number; items: number; since: Date | null; workers: string[] }>(
-    `select count(*)::int as leases, coalesce(sum(o.items), 0)::int as items, min(o.deadline_at) as since,
-       coalesce((array_agg(distinct o.worker))[:5], '{}') as workers
-     from (
-       select d.deadline_at, l.worker, bit_count(l.open) as items
-       from jobtree.lease l
-       cross join lateral (
-         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
-       ) j
-       cross join lateral (${earliestDeadline}) d
-       where l.check_at < now() - $1 * interval '1 millisecond' and d.deadline_at < now() - $1 * interval '1 millisecond'
-         and (not $2 or $3::timestamptz + 3 * j.heartbeat_interval_ms * interval '1 millisecond' < now() - $1 * interval '1 millisecond')
-       order by l.check_at limit ${most + 1}
-     ) o`,
-    [watch.isWatched ? graceMs : 0, watch.isWatched, watch.resumedAt],
-  );
-  if (row === undefined || row.leases === 0) return [ok('none is past its deadline')];
-  return [
-    sick(
-      `Past their deadline, and not taken back: ${atLeast(row.leases, 'lease')} with ${counted(row.items, 'item')} (workers: ${row.workers.join(', ')}).`,
-      advise(watch),
-      row.since,
-    ),
-  ];
-}
-
-/** Workers that miss a heartbeat: with three, they lose what they hold. While no server runs, none can arrive. */
-export async function checkHeartbeats(session: Session, watch: Watch): Promise<Judgement[]> {
-  if (!watch.isWatched) return [];
-  const [row] = await session.query<{ leases: number; since: Date | null; workers: string[] }>(
-    `select count(*)::int as leases, min(s.since) as since, coalesce((array_agg(distinct s.worker))[:5], '{}') as workers
-     from (
-       select l.worker, d.deadline_at - 3 * j.heartbeat_interval_ms * interval '1 millisecond' as since
-       from (select * from jobtree.lease l where l.check_at > now() order by l.check_at limit 10000) l
-       cross join lateral (
-         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
-       ) j
-       cross join lateral (${earliestDeadline}) d
-       where d.deadline_at < now() + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond'
-         and $1::timestamptz + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond' < now()
-       limit ${most + 1}
-     ) s`,
-    [watch.resumedAt],
-  );
-  if (row === undefined || row.leases === 0) return [ok('no worker has missed one')];
-  return [
-    warning(
-      `The workers of ${atLeast(row.leases, 'lease')} have missed a heartbeat or two: ${row.workers.join(', ')}.`,
-      'After three, the items go to others. Check whether these workers are alive, blocked, or without a network.',
-      row.since,
     ),
   ];
 }
@@ -177,7 +116,7 @@ export async function checkDue(session: Session, watch: Watch): Promise<Judgemen
        select count(*)::int as ranges, coalesce(sum(d.count), 0)::int as items, min(d.run_at) as since
        from (
          select q.run_at, q.count from jobtree.queue_entry q
-         where q.run_at < now() - $1 * interval '1 millisecond' order by q.run_at limit ${most + 1}
+         where q.run_at < now() - $1 * interval '1 millisecond' order by q.run_at limit ${mostCounted + 1}
        ) d
      ) e
      cross join (
@@ -220,8 +159,8 @@ export interface FirstLook {
 
 export async function lookFirst(session: Session): Promise<FirstLook> {
   const [row] = await session.query<FirstLook>(
-    `select array(select d.id::text from jobtree.progress_delta d order by d.id limit ${most}) as deltas,
-       array(select e.job_id || ':' || e.position from jobtree.ended_head e where not e.held order by e.key limit ${most}) as keys`,
+    `select array(select d.id::text from jobtree.progress_delta d order by d.id limit ${mostCounted}) as deltas,
+       array(select e.job_id || ':' || e.position from jobtree.ended_head e where not e.held order by e.key limit ${mostCounted}) as keys`,
   );
   return row ?? { deltas: [], keys: [] };
 }
@@ -245,7 +184,7 @@ export async function checkFolds(session: Session, watch: Watch, first: FirstLoo
   if (lasting === 0) return [ok('everything is counted')];
   return [
     sick(
-      `Not counted: ${lasting === most ? 'at least ' : ''}${counted(lasting, 'delta')} of progress. Their trees seem to stand still.`,
+      `Not counted: ${lasting === mostCounted ? 'at least ' : ''}${counted(lasting, 'delta')} of progress. Their trees seem to stand still.`,
       advise(watch),
       since,
     ),
@@ -255,7 +194,7 @@ export async function checkFolds(session: Session, watch: Watch, first: FirstLoo
 export async function checkKeys(session: Session, watch: Watch, first: FirstLook): Promise<Judgement[]> {
   const [row] = await session.query<{ keys: string[] }>(
     `select array(
-       select e.key from jobtree.ended_head e where not e.held and e.job_id || ':' || e.position = any ($1) order by e.key limit ${most}
+       select e.key from jobtree.ended_head e where not e.held and e.job_id || ':' || e.position = any ($1) order by e.key limit ${mostCounted}
      ) as keys`,
     [first.keys],
   );
@@ -275,10 +214,10 @@ export async function checkIdleTrees(session: Session): Promise<Judgement[]> {
   const found = await session.query<{ id: string; type: string; since: Date; ageMs: number }>(
     `with roots as materialized (
        (select p.job_id from jobtree.job_progress p where p.is_root and p.started_at is null and p.completed_at is null
-        order by p.job_id limit ${most / 2})
+        order by p.job_id limit ${mostCounted / 2})
        union all
        (select p.job_id from jobtree.job_progress p where p.is_root and p.started_at is not null and p.completed_at is null
-        order by p.job_id limit ${most / 2})
+        order by p.job_id limit ${mostCounted / 2})
      ), unsealed as materialized (
        select j.id, j.type, j.created_at
        from roots r join jobtree.job j on j.root_id = r.job_id
@@ -314,11 +253,11 @@ export async function checkBackground(session: Session, watch: Watch): Promise<J
   const found = await session.query<{ what: string; found: number; since: Date }>(
     `select w.what, count(*)::int as found, min(w.since) as since
      from (
-       (select 'cancellation' as what, j.cancelled_at as since from jobtree.job j where j.cancelling limit ${most})
+       (select 'cancellation' as what, j.cancelled_at as since from jobtree.job j where j.cancelling limit ${mostCounted})
        union all
-       (select 'deletion', d.requested_at from jobtree.tree_deletion d limit ${most})
+       (select 'deletion', t.deletion_requested_at from jobtree.tree t where t.deletion is not null limit ${mostCounted})
        union all
-       (select 'operation', o.requested_at from jobtree.operation o where o.finished_at is null limit ${most})
+       (select 'operation', o.requested_at from jobtree.operation o where o.finished_at is null limit ${mostCounted})
      ) w
      where w.since < now() - $1 * interval '1 millisecond'
      group by w.what order by w.what`,

@@ -1,23 +1,27 @@
 /** Assembles the engine: the memory of where claims start, and the batchers that merge concurrent calls. */
+
+import { FairSemaphore } from '../concurrency/fair-semaphore.ts';
 import type { Database } from '../db/database.ts';
-import { Turns } from '../db/turns.ts';
 import { notStored, type StoredLimits, StoredUse } from './access/stored.ts';
 import { SecretBox } from './callbacks/secret-box.ts';
+import { claimForRequests } from './claims/claim-items.ts';
+import { exchangeParts } from './claims/exchange.ts';
+import { keepLeases } from './claims/heartbeat.ts';
+import { ParkedClaims } from './claims/parked-claims.ts';
+import { releaseAssignments } from './claims/release-assignments.ts';
 import { Backlog, Batcher } from './engine/batcher.ts';
+import type { AddEntry, CreationAnswer, PlainJob, PreparedItem } from './engine/batchers.ts';
 import { type Engine, forRequest } from './engine/engine.ts';
 import { FailureLog } from './engine/failure-log.ts';
 import { LowWater } from './engine/low-water.ts';
-import type { AddEntry, PreparedItem } from './engine/merged.ts';
-import { Workers } from './engine/workers.ts';
 import { Figures } from './figures/figures.ts';
 import { SlowAfter, type Slowness } from './figures/slow-items.ts';
+import { Workers } from './figures/workers.ts';
 import { insertItems } from './items/add-items.ts';
+import { insertJobs } from './jobs/create-jobs.ts';
+import { type PreparedReport, reportPrepared } from './reports/report-outcomes.ts';
 import { TypeSchemas } from './types/type-schemas.ts';
 import { maxBatch } from './values/limits.ts';
-import { claimForRequests } from './work/claim-items.ts';
-import { exchangeParts } from './work/exchange.ts';
-import { keepLeases } from './work/heartbeat.ts';
-import { type PreparedReport, reportPrepared } from './work/report-outcomes.ts';
 
 /** Two batches of a kind at a time: one travels while Postgres works on the other. */
 const width = 2;
@@ -33,6 +37,9 @@ const maxWaitingBytes = 100_000_000;
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
 const bytesOfItem = ({ payload, settings }: PreparedItem) => payload.length + settings.length;
+const weighJob = ({ payloads }: PlainJob) => payloads.reduce((sum, payload) => sum + weighText(payload), 0);
+const bytesOfJob = ({ head, payloads }: PlainJob) =>
+  payloads.reduce((sum, payload) => sum + payload.length, head.length);
 const weighReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + weighText(item), weighText(text));
 const bytesOfReport = ({ text, newItems }: PreparedReport) =>
@@ -48,8 +55,9 @@ type Given = Omit<
   | 'slowAfter'
   | 'stored'
   | 'workers'
-  | 'merged'
+  | 'batchers'
   | 'claimsUnderWay'
+  | 'parkedClaims'
   | 'largeTrees'
 >;
 
@@ -66,6 +74,15 @@ export function createEngine({
 }): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
+  const creations = () =>
+    new Batcher<PlainJob, CreationAnswer>({
+      run: (jobs, request) => insertJobs(forRequest(engine, request), jobs),
+      width,
+      maxWeight: maxBatch,
+      weigh: weighJob,
+      backlog,
+      bytesOf: bytesOfJob,
+    });
   const engine: Engine<Database> = {
     ...parts,
     secrets,
@@ -77,8 +94,9 @@ export function createEngine({
     stored: new StoredUse(parts.database, tenantStored),
     workers: new Workers(),
     claimsUnderWay: new Map(),
-    largeTrees: new Turns(largeTreesAtOnce),
-    merged: {
+    parkedClaims: new ParkedClaims((ids) => releaseAssignments(engine, ids)),
+    largeTrees: new FairSemaphore(largeTreesAtOnce),
+    batchers: {
       claims: new Batcher({
         run: (requests) => claimForRequests(engine, requests),
         width,
@@ -119,14 +137,14 @@ export function createEngine({
         maxWeight: maxBatch,
         smallFirst: true,
       }),
-      adds: (jobId, keyed) => {
-        const name = `${jobId}/${keyed}`;
+      adds: (jobId, kind) => {
+        const name = `${jobId}/${kind}`;
         let batcher = adders.get(name);
         if (batcher === undefined) {
           batcher = new Batcher({
             run: (items, request) => insertItems(forRequest(engine, request), jobId, items, false),
             width,
-            maxWeight: keyed ? 0 : maxBatch,
+            maxWeight: kind === 'keyed' ? 0 : maxBatch,
             weigh: weighItem,
             backlog,
             bytesOf: bytesOfItem,
@@ -136,6 +154,7 @@ export function createEngine({
         }
         return batcher;
       },
+      creations: { keyed: creations(), unkeyed: creations() },
     },
   };
   return engine;

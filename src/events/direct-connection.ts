@@ -10,8 +10,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { TimeoutError, withTimeout } from '../concurrency/with-timeout.ts';
 import { destroySocket } from '../db/pools.ts';
-import { TimeoutError, withTimeout } from './with-timeout.ts';
 
 /** Runs one statement on the connection. Without an answer in time it fails, and the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;

@@ -1,7 +1,6 @@
 /**
- * Folds the trees that this server wrote to, at most once every interval; if they are few, the first write after a pause is folded
- * immediately. A tree that another server is folding is tried again at the next tick. If a server dies, the sweep of another one
- * finds what it left unfolded.
+ * Folds the trees that this server wrote to, at most once every interval; if they are few, the first write after a pause is folded at once, unless
+ * it was only a claim. A tree that another server is folding is tried again at the next tick. If a server dies, another one's sweep finds what it left.
  *
  * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or
  * took long is from then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again
@@ -13,9 +12,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { Signal } from '../concurrency/signal.ts';
 import type { Database } from '../db/database.ts';
-import { type Fold, foldTrees } from '../domain/jobs/fold-progress.ts';
-import { Signal } from './signal.ts';
+import { type Fold, foldTrees } from '../domain/progress/fold-progress.ts';
 
 interface Tree {
   readonly rootId: string;
@@ -53,6 +52,8 @@ const forgetAfterMs = 2_000;
 /** Folding many trees at once takes a fraction of the time of folding each alone: so up to the first number of trees go into one fold. */
 const treesPerFold = { fewest: 50, most: 200 };
 const slowMs = 500;
+/** How long the start of a job waits to be folded. */
+const startMs = 250;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
 const longestWaitMs = 1_000;
 
@@ -92,6 +93,16 @@ export class FoldScheduler {
     tree.dirty = true;
     tree.fromStart ||= fromStart;
     if (tree.failures === 0) tree.notBefore = 0;
+    this.#touched.fire();
+    this.#run();
+  }
+
+  /** A job of the tree may have started. That waits a moment, so that what follows soon is folded with it: each fold costs. */
+  started(rootId: string): void {
+    const tree = this.#tree(rootId);
+    if (tree.dirty) return;
+    tree.dirty = true;
+    tree.notBefore = Math.max(tree.notBefore, performance.now() + startMs);
     this.#touched.fire();
     this.#run();
   }
@@ -165,13 +176,17 @@ export class FoldScheduler {
       }
       // If there are many trees, the deltas of an interval are folded together, which saves more than it delays.
       const areFew = this.#trees.size <= treesPerFold.fewest;
-      if (areFew && !this.#hasDirty()) await this.#touched.wait(forgetAfterMs);
+      const pauseMs = this.#pauseMs();
+      if (areFew && pauseMs > 0) await this.#touched.wait(pauseMs);
     }
   }
 
-  #hasDirty(): boolean {
-    for (const { dirty } of this.#trees.values()) if (dirty) return true;
-    return false;
+  /** Until the next tree is due. */
+  #pauseMs(): number {
+    const now = performance.now();
+    let dueAt = now + forgetAfterMs;
+    for (const { dirty, notBefore } of this.#trees.values()) if (dirty) dueAt = Math.min(dueAt, notBefore);
+    return dueAt - now;
   }
 
   /** Enqueues all dirty trees, except those already queued or being folded, and those whose pause is not over. */

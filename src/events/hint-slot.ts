@@ -1,5 +1,5 @@
 /** The types that a subscriber to work hints has yet to be told. It is told at once, but at most once every `restMs`. */
-import { Signal } from './signal.ts';
+import { Signal } from '../concurrency/signal.ts';
 
 /** An idle worker hears of new work at once; a busy one needs no hint more often than this, in milliseconds. */
 const restMs = 20;

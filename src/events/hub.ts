@@ -8,10 +8,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
+import type { Owner } from '../concurrency/fair-queue.ts';
+import { FairSemaphore } from '../concurrency/fair-semaphore.ts';
 import type { Database } from '../db/database.ts';
-import type { Owner } from '../db/fair-queue.ts';
-import { Turns } from '../db/turns.ts';
-import { readRoots, readTrees, type TreeProgress } from '../domain/jobs/progress.ts';
+import { readRoots, readTrees, type TreeProgress } from '../domain/progress/progress.ts';
 import { LivePage, type LivePageOptions, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
 import { LiveQuery } from './live-query.ts';
@@ -42,7 +42,7 @@ export class Hub {
   readonly #doubtful = new Set<Topic>();
   #repairing: Promise<void> | undefined;
   #spreading: Promise<void> | undefined;
-  readonly #pageTurns = new Turns(pagesAtOnce, { turnMs: pageTurnMs, isSerial: true, inOrder: true });
+  readonly #pageTurns = new FairSemaphore(pagesAtOnce, { turnMs: pageTurnMs, isSerial: true, inOrder: true });
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
   readonly #readRoot: DataLoader<string, string | undefined>;

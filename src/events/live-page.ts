@@ -5,10 +5,10 @@
  * go first.
  */
 import type { Logger } from 'pino';
-import type { Owner } from '../db/fair-queue.ts';
-import type { Turns } from '../db/turns.ts';
+import type { Owner } from '../concurrency/fair-queue.ts';
+import type { FairSemaphore } from '../concurrency/fair-semaphore.ts';
+import { Signal } from '../concurrency/signal.ts';
 import { Live } from './live.ts';
-import { Signal } from './signal.ts';
 
 export interface PageRow {
   readonly id: string;
@@ -35,7 +35,7 @@ export interface LivePageOptions<Row extends PageRow> {
   readonly read: () => Promise<Page<Row>>;
   readonly intervalMs: number;
   readonly onClose: (page: LivePage<Row>) => void;
-  readonly turns: Turns;
+  readonly turns: FairSemaphore;
   readonly owner: Owner;
   readonly logger: Logger;
 }

@@ -1,12 +1,13 @@
 /** The progress of a tree, or of one of its jobs, as a subscription shows it: the newest state of each job. */
+
+import { type JobOutcome, worstOutcome } from '../domain/items/item-state.ts';
 import {
   type JobProgress,
   stepsOf,
   type TreeCounts,
   type TreeProgress,
   toRevision,
-} from '../domain/jobs/progress.ts';
-import { type JobOutcome, worstOutcome } from '../domain/values/item-state.ts';
+} from '../domain/progress/progress.ts';
 import { Live } from './live.ts';
 
 /** The jobs of a tree: all of them at first, then those that changed. */

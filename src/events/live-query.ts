@@ -2,8 +2,9 @@
  * A query that a subscription asks again and again: this tells when. Whoever executes it compares the answers, so readers hear only of changes.
  * It is asked again when something has changed, and from time to time anyway. Asking takes up at most a tenth of the time.
  */
+
+import { Signal } from '../concurrency/signal.ts';
 import { Live } from './live.ts';
-import { Signal } from './signal.ts';
 
 /** Without a sign of change it is asked again after this time. */
 const silenceMs = 2_000;

@@ -1,4 +1,4 @@
-import { Signal } from './signal.ts';
+import { Signal } from '../concurrency/signal.ts';
 
 /**
  * A changing state that a subscription shows. Its reader first gets the whole state, then the changes, merged, so nothing piles

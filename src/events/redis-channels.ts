@@ -32,8 +32,8 @@ export class Channels {
   }
 
   /** The channel on which each active relay publishes its id, twice a second. */
-  get beat(): string {
-    return `${this.#prefix}:beat`;
+  get alive(): string {
+    return `${this.#prefix}:alive`;
   }
 
   /** The channel that says that some tree changed, at most four times a second from each relay. */

@@ -8,8 +8,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
-import type { RedisConfig } from '../redis-url.ts';
-import { withTimeout } from './with-timeout.ts';
+import { withTimeout } from '../concurrency/with-timeout.ts';
+import type { RedisConfig } from '../config/redis-url.ts';
 
 export interface RedisLinkOptions {
   readonly config: RedisConfig;

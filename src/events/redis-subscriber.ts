@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { RedisConfig } from '../redis-url.ts';
+import type { RedisConfig } from '../config/redis-url.ts';
 import { RedisLink } from './redis-link.ts';
 
 export interface RedisSubscriberOptions {

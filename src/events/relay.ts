@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { RedisConfig } from '../redis-url.ts';
+import type { RedisConfig } from '../config/redis-url.ts';
 import type { Query } from './direct-connection.ts';
 import { Numberer } from './numbers.ts';
 import type { Channels } from './redis-channels.ts';
@@ -71,8 +71,8 @@ export class Relay {
   }
 
   /** Announces that this relay has been listening until now. */
-  beat(): void {
-    this.publish(this.#channels.beat, this.#ownId());
+  tellAlive(): void {
+    this.publish(this.#channels.alive, this.#ownId());
   }
 
   /** Publishes what was notified for a tree. */

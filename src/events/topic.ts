@@ -1,5 +1,5 @@
 /** What a server knows about one tree, and who watches it there. */
-import { isNewer, type JobProgress, type TreeProgress } from '../domain/jobs/progress.ts';
+import { isNewer, type JobProgress, type TreeProgress } from '../domain/progress/progress.ts';
 import type { LiveProgress } from './live-progress.ts';
 
 /** Longer than servers need to count again what Postgres has lost in a crash. */

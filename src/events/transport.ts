@@ -4,23 +4,21 @@
  *   fold ─NOTIFY─▶ relay (two servers) ─PUBLISH─▶ Redis ─▶ every server
  *            └── without Redis, or while it fails: straight to each server ──┘
  *
- * A server starts with NOTIFY, and switches to Redis once it hears the beats of a relay there. If it hears none for three
+ * A server starts with NOTIFY, and switches to Redis once it hears that a relay is alive there. If it hears none for three
  * seconds, it listens to NOTIFY itself until they return. Both ways overlap during a switch, and whatever may have been lost is
  * announced as a resync: everything that is watched must be read again.
  */
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { z } from 'zod';
-import { nameOfSession, type Route } from '../domain/engine/servers.ts';
-import type { TreeProgress } from '../domain/jobs/progress.ts';
-import { jobOutcomes } from '../domain/values/item-state.ts';
-import type { RedisConfig } from '../redis-url.ts';
+import { Throttle } from '../concurrency/throttle.ts';
+import type { RedisConfig } from '../config/redis-url.ts';
+import { nameOfSession, type Route } from '../domain/figures/servers.ts';
+import { type TreeProgress, treeProgress } from '../domain/progress/progress.ts';
 import { DirectConnection, type Query } from './direct-connection.ts';
 import { Numbers } from './numbers.ts';
 import { Channels, databasePrefix } from './redis-channels.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 import { Relay } from './relay.ts';
-import { Throttle } from './throttle.ts';
 
 export interface Transport {
   /** Resolves once messages arrive, by either way. */
@@ -53,36 +51,14 @@ export interface TransportOptions {
 }
 
 const activityMs = 250;
-/** A relay publishes a beat twice a second, and is replaced within three seconds. */
+/** A relay says that it is alive twice a second, and is replaced within three seconds. */
 const silenceMs = 3_000;
-/** A single beat may be the last one of a relay that is just giving up. */
-const beatsToTrust = 2;
+/** A single message may be the last one of a relay that is just giving up. */
+const messagesToTrust = 2;
 const rememberedRelays = 16;
 /** For each tree: two relays send everything twice, and may take turns. */
 const rememberedTexts = 4;
 const rootPattern = /"root": ?"([0-9a-f-]{36})"/;
-
-const count = z.int().min(0);
-const treeMessage: z.ZodType<TreeProgress> = z.object({
-  root: z.string(),
-  openJobs: count,
-  jobs: z.array(
-    z.object({
-      jobId: z.string(),
-      generation: count,
-      completions: count,
-      itemCount: count,
-      succeeded: count,
-      failed: count,
-      cancelled: count,
-      sealed: z.boolean(),
-      startedAt: z.number().nullable(),
-      completedAt: z.number().nullable(),
-      outcome: z.enum(jobOutcomes).nullable(),
-      cancelReason: z.enum(['REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE']).nullable(),
-    }),
-  ),
-});
 
 export class LiveTransport implements Transport {
   readonly #options: TransportOptions;
@@ -102,8 +78,8 @@ export class LiveTransport implements Transport {
   /** What the session's name says. */
   #told: Route | undefined;
   #listening = false;
-  #beatAt = Number.NEGATIVE_INFINITY;
-  #beats = 0;
+  #aliveAt = Number.NEGATIVE_INFINITY;
+  #aliveMessages = 0;
   #tickedAt = Number.POSITIVE_INFINITY;
   /** Switching from NOTIFY to Redis: `join` already waits for Redis. */
   #goingOver = false;
@@ -135,7 +111,7 @@ export class LiveTransport implements Transport {
         if (this.#route === 'redis') options.onResync();
       },
       onDown: () => {
-        this.#beats = 0;
+        this.#aliveMessages = 0;
       },
     });
   }
@@ -173,8 +149,8 @@ export class LiveTransport implements Transport {
     if (this.#channels.usePrefix(redis.prefix ?? (await databasePrefix(query)))) {
       this.#logger.info({ prefix: this.#channels.prefix }, 'channels in Redis');
       this.#subscriber?.clear();
-      const { work, beat, activity } = this.#channels;
-      for (const channel of [work, beat, activity]) void this.#subscriber?.add(channel);
+      const { work, alive, activity } = this.#channels;
+      for (const channel of [work, alive, activity]) void this.#subscriber?.add(channel);
       for (const rootId of this.#joined.keys()) void this.#subscriber?.add(this.#channels.tree(rootId));
     }
     this.#relay?.start();
@@ -185,11 +161,11 @@ export class LiveTransport implements Transport {
     await this.#relay?.tick(query);
     await this.#tell(query);
     const now = performance.now();
-    // While this process was busy, beats waited to be read.
-    if (now - this.#tickedAt > silenceMs) this.#beatAt = Math.max(this.#beatAt, now - silenceMs / 2);
+    // While this process was busy, messages waited to be read.
+    if (now - this.#tickedAt > silenceMs) this.#aliveAt = Math.max(this.#aliveAt, now - silenceMs / 2);
     this.#tickedAt = now;
-    const silent = now - this.#beatAt > silenceMs;
-    if (silent) this.#beats = 0;
+    const silent = now - this.#aliveAt > silenceMs;
+    if (silent) this.#aliveMessages = 0;
     const goBack = silent && this.#route === 'redis';
     const wanted = goBack || this.#route === 'notify' || this.#relay?.active === true;
     const changes = wanted !== this.#listening;
@@ -200,8 +176,8 @@ export class LiveTransport implements Transport {
       this.#logger.warn('Redis is silent: messages come straight from Postgres until it works again');
     }
     if (goBack || (changes && this.#route === 'notify')) this.#options.onResync();
-    if (this.#relay?.active) this.#relay.beat();
-    if (this.#route === 'notify' && this.#beats >= beatsToTrust) void this.#goOver();
+    if (this.#relay?.active) this.#relay.tellAlive();
+    if (this.#route === 'notify' && this.#aliveMessages >= messagesToTrust) void this.#goOver();
   }
 
   /** Anybody may read which servers there are in the names of their sessions. */
@@ -229,7 +205,7 @@ export class LiveTransport implements Transport {
     this.#goingOver = true;
     await this.#subscriber.settled();
     this.#goingOver = false;
-    if (!this.#subscriber.ready || this.#beats < beatsToTrust) return;
+    if (!this.#subscriber.ready || this.#aliveMessages < messagesToTrust) return;
     this.#route = 'redis';
     this.#logger.info('messages come from Redis');
   }
@@ -238,7 +214,11 @@ export class LiveTransport implements Transport {
     const relay = this.#relay?.active ? this.#relay : undefined;
     if (channel === this.#workChannel) {
       relay?.publish(this.#channels.work, text);
-      if (this.#route === 'notify') this.#work(text);
+      if (this.#route === 'notify') {
+        this.#work(text);
+        // New jobs send nothing else.
+        this.#activity.trigger();
+      }
       return;
     }
     const root = rootPattern.exec(text)?.[1];
@@ -256,14 +236,16 @@ export class LiveTransport implements Transport {
   #received(channel: string, text: string): void {
     const root = this.#channels.rootOf(channel);
     if (root !== undefined) this.#numbered(root, text);
-    else if (channel === this.#channels.work) this.#work(text);
-    else if (channel === this.#channels.activity) this.#activity.trigger();
-    else if (channel === this.#channels.beat) this.#beat(text);
+    else if (channel === this.#channels.work) {
+      this.#work(text);
+      this.#activity.trigger();
+    } else if (channel === this.#channels.activity) this.#activity.trigger();
+    else if (channel === this.#channels.alive) this.#heardRelay(text);
   }
 
-  #beat(relay: string): void {
-    this.#beatAt = performance.now();
-    this.#beats++;
+  #heardRelay(relay: string): void {
+    this.#aliveAt = performance.now();
+    this.#aliveMessages++;
     const isNew = !this.#relays.delete(relay);
     this.#relays.add(relay);
     const [oldest] = this.#relays;
@@ -285,7 +267,7 @@ export class LiveTransport implements Transport {
     if (texts === undefined || texts.includes(text)) return;
     texts.push(text);
     if (texts.length > rememberedTexts) texts.shift();
-    this.#hand(() => this.#options.onTree(treeMessage.parse(JSON.parse(text))));
+    this.#hand(() => this.#options.onTree(treeProgress.parse(JSON.parse(text))));
   }
 
   #work(text: string): void {

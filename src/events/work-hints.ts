@@ -1,10 +1,12 @@
 /**
- * Tells idle workers on all servers that there may be work. A hint says "try to claim" and nothing more; workers also poll
- * slowly, since a hint may be lost.
+ * Tells idle workers on all servers that there may be work: claims that wait at their server (`parked-claims.ts`) and, as far as
+ * those can't take what there is, subscribers. A hint says "try to claim" and nothing more; workers also look again now and then,
+ * since a hint may be lost.
  *
  * - **Few hints for few items.** A hint carries how many items of a type there are, and each server wakes at most as many of its
- *   subscribers, in turn. It wakes its own at once; the other servers hear by NOTIFY, in a separate statement after the commit
- *   and at most once per interval, since NOTIFY holds a lock over all of Postgres until its transaction is flushed.
+ *   waiting claims and subscribers, in turn. It wakes its own at once; the other servers hear of what these do not take by NOTIFY, in
+ *   a separate statement after the commit and at most once per interval, since NOTIFY holds a lock over all of Postgres until its
+ *   transaction is flushed.
  * - **No item waits for one worker.** A worker that was woken may be busy or dead. Until claims have taken as many items as were
  *   announced, or found none, further subscribers are woken in waves that double, until all are. A claim that got everything it
  *   asked for, although nothing was announced, passes a hint on.
@@ -13,9 +15,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { Database } from '../db/database.ts';
+import type { WaitingClaim } from '../domain/engine/engine.ts';
 import { HintSlot } from './hint-slot.ts';
+import { readWork, toMessages } from './work-message.ts';
 
 const notifyEveryMs = 50;
 const waveEveryMs = 100;
@@ -25,15 +28,6 @@ const passedOn = 2;
 const passOnEveryMs = 25;
 /** The size of the first wave when the number of items is unknown. */
 const firstWave = 10;
-/** Keeps a message below the 8,000 bytes that NOTIFY takes. */
-const maxMessageLength = 7_000;
-
-const message = z.object({
-  /** The server that sent it; absent from other senders. */
-  from: z.string().optional(),
-  types: z.array(z.tuple([z.string(), z.number().positive()])),
-});
-
 /** Announced items of a type that are not known to be claimed. */
 interface Unmet {
   items: number;
@@ -46,16 +40,21 @@ interface Unmet {
   isLast: boolean;
 }
 
+interface Waiting {
+  readonly claims: Set<WaitingClaim>;
+  readonly slots: Set<HintSlot>;
+}
+
 export class WorkHints {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #id = randomUUID();
   readonly #slots = new Set<HintSlot>();
-  /** The subscribers of each type; the first is woken next, and then goes to the end. */
-  readonly #byType = new Map<string, Set<HintSlot>>();
+  /** Those who wait for each type; the first is woken next, and then goes to the end. */
+  readonly #byType = new Map<string, Waiting>();
   readonly #unmet = new Map<string, Unmet>();
   readonly #passedOnAt = new Map<string, number>();
-  /** What the next message tells the other servers. */
+  /** What the next message tells the other servers: what claims here have not taken meanwhile. */
   #outgoing = new Map<string, number>();
   #notifyTimer: NodeJS.Timeout | undefined;
   #waveTimer: NodeJS.Timeout | undefined;
@@ -67,16 +66,22 @@ export class WorkHints {
 
   /** `counts`: how many items of each type may have become claimable. */
   ready(counts: ReadonlyMap<string, number>): void {
+    let isTaken = true;
     for (const [type, items] of counts) {
-      this.#announce(type, items);
+      isTaken = this.#announce(type, items) && isTaken;
       this.#outgoing.set(type, (this.#outgoing.get(type) ?? 0) + items);
     }
-    // The first message goes out at once, later ones are merged.
-    if (this.#notifyTimer === undefined) this.#notify();
+    // The first message goes out at once, unless claims of this server take everything; later ones are merged.
+    if (this.#notifyTimer !== undefined) return;
+    if (isTaken) this.#notifyTimer = setTimeout(() => this.#notify(), notifyEveryMs);
+    else this.#notify();
   }
 
   /** A claim that began at `startedAt` took `taken` items of the type; with `dry`, it left none behind. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void {
+    const untold = (this.#outgoing.get(type) ?? 0) - taken;
+    if (untold > 0) this.#outgoing.set(type, untold);
+    else this.#outgoing.delete(type);
     const unmet = this.#unmet.get(type);
     if (unmet === undefined) {
       if (!dry) this.#passOn(type);
@@ -109,16 +114,9 @@ export class WorkHints {
 
   /** Takes a message from any server, or from another sender. */
   receive(payload: string): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(payload);
-    } catch {
-      value = payload;
-    }
-    const parsed = message.safeParse(value);
-    if (!parsed.success) this.#logger.debug('a work hint could not be read');
-    else if (parsed.data.from !== this.#id)
-      for (const [type, items] of parsed.data.types) this.#announce(type, items);
+    const work = readWork(payload);
+    if (work === undefined) this.#logger.debug('a work hint could not be read');
+    else if (work.from !== this.#id) for (const [type, items] of work.types) this.#announce(type, items);
   }
 
   /** Messages may have been lost: announces all types with an unknown number of items. */
@@ -132,12 +130,19 @@ export class WorkHints {
       onLeave();
     });
     this.#slots.add(slot);
-    for (const type of slot.types) {
-      const slots = this.#byType.get(type);
-      if (slots === undefined) this.#byType.set(type, new Set([slot]));
-      else slots.add(slot);
-    }
+    for (const type of slot.types) this.#waitingFor(type).slots.add(slot);
     return slot;
+  }
+
+  /** Offers the claim what may become claimable, until the returned function is called. */
+  awaited(claim: WaitingClaim): () => void {
+    for (const type of claim.types) this.#waitingFor(type).claims.add(claim);
+    return () => {
+      for (const type of claim.types) {
+        this.#byType.get(type)?.claims.delete(claim);
+        this.#forget(type);
+      }
+    };
   }
 
   close(): void {
@@ -149,41 +154,61 @@ export class WorkHints {
   #leave(slot: HintSlot): void {
     this.#slots.delete(slot);
     for (const type of slot.types) {
-      const slots = this.#byType.get(type);
-      slots?.delete(slot);
-      if (slots?.size !== 0) continue;
-      this.#byType.delete(type);
-      this.#unmet.delete(type);
-      this.#passedOnAt.delete(type);
+      this.#byType.get(type)?.slots.delete(slot);
+      this.#forget(type);
     }
   }
 
-  #announce(type: string, items: number, wave = items): void {
-    if (!this.#byType.has(type)) return;
+  #waitingFor(type: string): Waiting {
+    let waiting = this.#byType.get(type);
+    if (waiting === undefined) {
+      waiting = { claims: new Set(), slots: new Set() };
+      this.#byType.set(type, waiting);
+    }
+    return waiting;
+  }
+
+  /** Somebody no longer waits for the type: keeps nothing of it if nobody does, and does not count for those who still do. */
+  #forget(type: string): void {
+    const { claims, slots } = this.#waitingFor(type);
+    const unmet = this.#unmet.get(type);
+    if (unmet !== undefined) unmet.told--;
+    if (claims.size + slots.size > 0) return;
+    this.#byType.delete(type);
+    this.#unmet.delete(type);
+    this.#passedOnAt.delete(type);
+  }
+
+  /** Returns whether claims that wait here take everything. */
+  #announce(type: string, items: number, wave = items): boolean {
+    if (!this.#byType.has(type)) return false;
     const now = performance.now();
+    const { told, left } = this.#tell(type, wave, items);
     this.#unmet.set(type, {
       items: (this.#unmet.get(type)?.items ?? 0) + items,
       announcedAt: now,
-      told: this.#tell(type, wave),
+      told,
       wave,
       nextAt: now + waveEveryMs,
       isLast: false,
     });
     this.#waveTimer ??= setInterval(() => this.#nextWave(), waveEveryMs);
+    return left <= 0;
   }
 
   #nextWave(): void {
     const now = performance.now();
     for (const [type, unmet] of this.#unmet) {
       if (unmet.nextAt > now) continue;
-      const untold = (this.#byType.get(type)?.size ?? 0) - unmet.told;
-      if (unmet.isLast) this.#tell(type, 1);
+      const { claims, slots } = this.#waitingFor(type);
+      const untold = claims.size + slots.size - unmet.told;
+      if (unmet.isLast) this.#tell(type, 1, unmet.items);
       if (unmet.isLast || untold <= 0) {
         this.#unmet.delete(type);
         continue;
       }
       unmet.wave *= 2;
-      unmet.told += this.#tell(type, Math.min(unmet.wave, untold));
+      unmet.told += this.#tell(type, Math.min(unmet.wave, untold), unmet.items).told;
       unmet.nextAt = now + waveEveryMs;
     }
     if (this.#unmet.size > 0) return;
@@ -195,23 +220,32 @@ export class WorkHints {
     const now = performance.now();
     if (!this.#byType.has(type) || now < (this.#passedOnAt.get(type) ?? 0) + passOnEveryMs) return;
     this.#passedOnAt.set(type, now);
-    this.#tell(type, passedOn);
+    this.#tell(type, passedOn, Number.POSITIVE_INFINITY);
   }
 
-  /** Wakes up to `count` subscribers of the type, those woken longest ago first, and returns how many it woke. */
-  #tell(type: string, count: number): number {
-    const slots = this.#byType.get(type) ?? new Set();
-    const next = [];
-    for (const slot of slots) {
-      if (next.length >= count) break;
-      next.push(slot);
+  /**
+   * Wakes up to `count` of those who wait for the type: claims, each for its share of the items, and for the rest subscribers. Returns how many it
+   * woke, and how many items are left by the claims.
+   */
+  #tell(type: string, count: number, items: number): { readonly told: number; readonly left: number } {
+    const { claims, slots } = this.#waitingFor(type);
+    const share = Math.ceil(items / Math.max(1, Math.min(count, claims.size)));
+    let told = 0;
+    let left = items;
+    for (const claim of firstOf(claims, claims.size)) {
+      if (told >= count || left <= 0) break;
+      const taken = claim.offer(type, share);
+      if (taken === 0) continue;
+      moveToEnd(claims, claim);
+      left -= taken;
+      told++;
     }
-    for (const slot of next) {
-      slots.delete(slot);
-      slots.add(slot);
+    for (const slot of firstOf(slots, Math.min(left, count - told))) {
+      moveToEnd(slots, slot);
       slot.offer(type);
+      told++;
     }
-    return next.length;
+    return { told, left };
   }
 
   #notify(): void {
@@ -225,27 +259,25 @@ export class WorkHints {
     this.#database.pool
       .query({
         name: 'hint',
-        text: `select jobtree.send_hint('work', m) from unnest($1::text[]) m`,
-        values: [this.#messages(outgoing)],
+        text: `select jobtree.send_hints('work', $1)`,
+        values: [toMessages(this.#id, outgoing)],
       })
       .catch((error: unknown) => {
         this.#logger.debug({ err: error }, 'a work hint was lost; workers poll');
       });
   }
+}
 
-  #messages(counts: ReadonlyMap<string, number>): string[] {
-    const messages: [string, number][][] = [[]];
-    let length = 0;
-    for (const entry of counts) {
-      // In UTF-8 a UTF-16 unit takes at most three bytes.
-      const size = JSON.stringify(entry).length * 3 + 1;
-      if (length + size > maxMessageLength) {
-        messages.push([]);
-        length = 0;
-      }
-      length += size;
-      messages.at(-1)?.push(entry);
-    }
-    return messages.map((types) => JSON.stringify({ from: this.#id, types }));
+/** Those that have not been moved to the end meanwhile. */
+function* firstOf<T>(all: Set<T>, count: number): Generator<T> {
+  let left = Math.min(count, all.size);
+  for (const one of all) {
+    if (left-- <= 0) return;
+    yield one;
   }
+}
+
+function moveToEnd<T>(all: Set<T>, one: T): void {
+  all.delete(one);
+  all.add(one);
 }

@@ -1,6 +1,6 @@
 /** Checks well-formed rows against the schemas of their type: rows that violate them become failed items, as unreadable lines do. */
 import type { Engine } from '../domain/engine/engine.ts';
-import type { Row } from '../domain/uploads/file-imports.ts';
+import type { Row } from '../domain/files/file-imports.ts';
 
 export async function checkRows(
   { schemas }: Engine,

@@ -4,9 +4,9 @@
  * swallowed.
  */
 import { CsvError, type InfoRecord, type Parser, parse } from 'csv-parse';
-import { FileError } from '../domain/uploads/file-errors.ts';
-import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
-import type { FileOptions } from '../domain/uploads/file-options.ts';
+import { FileError } from '../domain/files/file-errors.ts';
+import type { FilePlace, Row } from '../domain/files/file-imports.ts';
+import type { FileOptions } from '../domain/files/file-options.ts';
 import { badLine, checkUtf8, keptBytes, type Split, type SplitOptions, splitRows } from './rows.ts';
 
 export const maxColumns = 1_000;

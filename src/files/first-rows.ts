@@ -1,9 +1,10 @@
 /** Looks at the first rows of a file before its job exists: for people, and so that a wrong format or schema is refused at once. */
 import type { Engine } from '../domain/engine/engine.ts';
-import { FileError } from '../domain/uploads/file-errors.ts';
-import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
-import { checkFile, type FileOptions, type NewFile } from '../domain/uploads/file-options.ts';
-import type { Upload, Uploads } from '../domain/uploads/uploads.ts';
+import { FileError } from '../domain/files/file-errors.ts';
+import type { FilePlace, Row } from '../domain/files/file-imports.ts';
+import { checkFile, type FileOptions, type NewFile } from '../domain/files/file-options.ts';
+import type { Upload } from '../domain/files/read-uploads.ts';
+import type { Uploads } from '../domain/files/uploads.ts';
 import { InvalidInputError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
 import { checkRows } from './check-rows.ts';

@@ -1,5 +1,5 @@
 /** Guesses from the beginning of a text how a file is to be read, for a person who looks at its first rows and can correct it. */
-import type { FileFormat } from '../domain/uploads/file-options.ts';
+import type { FileFormat } from '../domain/files/file-options.ts';
 
 export interface Guess {
   readonly format: FileFormat;

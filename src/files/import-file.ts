@@ -4,17 +4,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../domain/engine/engine.ts';
-import { FileError } from '../domain/uploads/file-errors.ts';
+import { FileError } from '../domain/files/file-errors.ts';
 import {
   type FilePlace,
   failImport,
   type ImportNote,
   type LeasedImport,
-  noteImport,
   postponeImport,
   type Row,
-} from '../domain/uploads/file-imports.ts';
-import type { Uploads } from '../domain/uploads/uploads.ts';
+  recordImport,
+} from '../domain/files/file-imports.ts';
+import type { Uploads } from '../domain/files/uploads.ts';
 import { BusyError, StorageLimitError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
 import { checkRows } from './check-rows.ts';
@@ -26,7 +26,7 @@ import { openText } from './text.ts';
 const batchRows = 1_000;
 const batchLength = 2_000_000;
 /** An import must make a note this often, or another server takes it over. */
-const noteEveryMs = 2_000;
+const recordEveryMs = 2_000;
 /** If other imports wait, one ends its turn after this time. */
 const turnMs = 30_000;
 /** If an import made no progress in this many attempts, the next server would fail for the same reason. */
@@ -83,73 +83,109 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
 }
 
 async function addAll(
-  { engine, leased, signal, othersWait }: ImportFileOptions,
+  options: ImportFileOptions,
   splits: AsyncGenerator<Split, void, undefined>,
   bytesRead: () => number,
 ): Promise<void> {
+  const { engine, leased, signal, othersWait } = options;
   const beganAt = performance.now();
-  let notedAt = beganAt;
+  const batches = new Batches(options, bytesRead);
   let skippedMs: number | undefined;
-  let isOver = false;
   let isWhole = true;
-  let underWay: Promise<void> = Promise.resolve();
-  /** The place after the last rows that were read. */
-  let place: FilePlace = leased.place;
-  let rows: Row[] = [];
-  let length = 0;
-
-  const note = async (next: ImportNote['next']) => {
-    await underWay;
-    if (isOver) return;
-    const room =
-      rows.length === 0
-        ? undefined
-        : engine.stored.check({ tenant: leased.tenant }, { items: rows.length, bytes: length });
-    if (room !== undefined) await room;
-    const noting = { rows, place, bytesRead: bytesRead(), next };
-    rows = [];
-    length = 0;
-    underWay = patiently(() => noteImport(engine, leased, noting), signal).then((status) => {
-      notedAt = performance.now();
-      isOver ||= status !== 'NOTED';
-    });
-    underWay.catch(() => {}); // it is awaited, but possibly later
-  };
-
   for await (const split of untilBroken(pulsed(splits))) {
     if (split instanceof Error) {
       // Keeps the rows before the error.
       if (signal.aborted) isWhole = false;
-      else await note('KEEP');
-      await underWay;
-      if (isOver) return;
+      else await batches.record('KEEP');
+      await batches.underWay;
+      if (batches.isOver) return;
       if (!isWhole) break;
       throw split;
     }
     if (split === 'PULSE') {
-      await note('KEEP');
-      if (isOver) return;
+      await batches.record('KEEP');
+      if (batches.isOver) return;
       continue;
     }
-    for (const row of await checkRows(engine, leased.type, split.rows)) {
-      rows.push(row);
-      length += row.payload.length;
-    }
-    place = split.place;
-    skippedMs ??= performance.now() - beganAt;
-    if (isOver) return;
+    batches.add(await checkRows(engine, leased.type, split.rows), split.place);
+    if (split.place.position > leased.place.position) skippedMs ??= performance.now() - beganAt;
+    if (batches.isOver) return;
     // Whoever continues the import must skip the same text again.
     const isTurnOver =
-      performance.now() - beganAt > Math.max(turnMs, 4 * (skippedMs ?? Number.POSITIVE_INFINITY));
+      skippedMs !== undefined && performance.now() - beganAt > Math.max(turnMs, 4 * skippedMs);
     if (signal.aborted || (isTurnOver && othersWait())) {
       isWhole = false;
       break;
     }
-    if (rows.length >= batchRows || length >= batchLength || performance.now() - notedAt > noteEveryMs)
-      await note('KEEP');
+    if (batches.isDue) await batches.record('KEEP');
   }
-  await note(isWhole ? 'DONE' : 'GIVE_BACK');
-  await underWay;
+  await batches.record(isWhole ? 'DONE' : 'GIVE_BACK');
+  await batches.underWay;
+}
+
+/** The rows that were read and are not added yet. While one batch is being added, the next one is collected. */
+class Batches {
+  readonly #options: ImportFileOptions;
+  readonly #bytesRead: () => number;
+  #rows: Row[] = [];
+  #length = 0;
+  /** The place after the last rows that were read. */
+  #place: FilePlace;
+  #recordedAt = performance.now();
+  #underWay: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor(options: ImportFileOptions, bytesRead: () => number) {
+    this.#options = options;
+    this.#bytesRead = bytesRead;
+    this.#place = options.leased.place;
+  }
+
+  /** Settles when the last batch is added. */
+  get underWay(): Promise<void> {
+    return this.#underWay;
+  }
+
+  /** Whether another server has taken over, or the job takes no more items. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get isDue(): boolean {
+    return (
+      this.#rows.length >= batchRows ||
+      this.#length >= batchLength ||
+      performance.now() - this.#recordedAt > recordEveryMs
+    );
+  }
+
+  add(rows: readonly Row[], place: FilePlace): void {
+    for (const row of rows) {
+      this.#rows.push(row);
+      this.#length += row.payload.length;
+    }
+    this.#place = place;
+  }
+
+  /** Begins to add the batch once the one before it is added. */
+  async record(next: ImportNote['next']): Promise<void> {
+    const { engine, leased, signal } = this.#options;
+    await this.#underWay;
+    if (this.#isOver) return;
+    const room =
+      this.#rows.length === 0
+        ? undefined
+        : engine.stored.check({ tenant: leased.tenant }, { items: this.#rows.length, bytes: this.#length });
+    if (room !== undefined) await room;
+    const noting = { rows: this.#rows, place: this.#place, bytesRead: this.#bytesRead(), next };
+    this.#rows = [];
+    this.#length = 0;
+    this.#underWay = patiently(() => recordImport(engine, leased, noting), signal).then((status) => {
+      this.#recordedAt = performance.now();
+      this.#isOver ||= status !== 'NOTED';
+    });
+    this.#underWay.catch(() => {}); // it is awaited, but possibly later
+  }
 }
 
 /** Yields an error of the file or its store after everything that came before it, instead of throwing it. */
@@ -175,7 +211,7 @@ async function* pulsed(
       let timer: NodeJS.Timeout | undefined;
       const silence = () =>
         new Promise<'PULSE'>((resolve) => {
-          timer = setTimeout(resolve, noteEveryMs, 'PULSE');
+          timer = setTimeout(resolve, recordEveryMs, 'PULSE');
         });
       try {
         for (;;) {

@@ -1,6 +1,6 @@
 /** A file that is one JSON array: each of its elements becomes an item. The file is split by its brackets, and each element is parsed alone. */
-import { FileError } from '../domain/uploads/file-errors.ts';
-import type { Row } from '../domain/uploads/file-imports.ts';
+import { FileError } from '../domain/files/file-errors.ts';
+import type { Row } from '../domain/files/file-imports.ts';
 import {
   badLine,
   checkedJson,

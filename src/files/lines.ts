@@ -1,5 +1,5 @@
 /** A file of lines: texts, or JSON. `\r\n` also ends a line, and empty lines are no items. */
-import type { Row } from '../domain/uploads/file-imports.ts';
+import type { Row } from '../domain/files/file-imports.ts';
 import { toJsonText } from '../domain/values/checks.ts';
 import {
   checkedJson,

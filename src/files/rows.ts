@@ -1,8 +1,10 @@
 /** What a file is split into: rows, which become items, and bad lines, which become failed items. */
 import { isUtf8 } from 'node:buffer';
-import { FileError } from '../domain/uploads/file-errors.ts';
-import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
-import { toJsonText } from '../domain/values/checks.ts';
+import { FileError } from '../domain/files/file-errors.ts';
+import type { FilePlace, Row } from '../domain/files/file-imports.ts';
+import { toJsonText, unstorable } from '../domain/values/checks.ts';
+import { isTextDeeperThan } from '../domain/values/json-text.ts';
+import { maxJsonDepth } from '../domain/values/limits.ts';
 import { InvalidInputError } from '../errors.ts';
 
 /** Some rows, and where the next one begins. */
@@ -37,7 +39,8 @@ export function badLine(line: number, bytes: Buffer, problem: string): Row {
     .replaceAll('\0', '\ufffd')
     .slice(0, keptLength);
   const payload = JSON.stringify({ line, text: text.toWellFormed() });
-  return { line, payload, problem };
+  // V8 quotes what is not JSON: that may have a NUL, or half a character.
+  return { line, payload, problem: problem.replaceAll('\0', '\ufffd').toWellFormed() };
 }
 
 /** A row with the payload that `toPayload` returns, or a bad line with the error that it throws. */
@@ -58,8 +61,10 @@ export function checkedJson(text: string, maxBytes: number): string {
   } catch (error) {
     throw new InvalidInputError(`not JSON: ${(error as Error).message}.`);
   }
-  toJsonText(value, 'the value', maxBytes);
-  return text;
+  const normalized = toJsonText(value, 'the value', maxBytes);
+  // Of a repeated key only the last value was checked, but Postgres would keep all. Escaped backslashes and whole pairs are fine.
+  const escapes = text.replace(/\\\\|\\ud[89ab]..\\ud[c-f]../gi, '');
+  return unstorable.test(escapes) || isTextDeeperThan(text, maxJsonDepth) ? normalized : text;
 }
 
 export function tooLong(line: number, head: Buffer, maxBytes: number): Row {

@@ -1,6 +1,6 @@
 /** Splits text into rows, according to its format: files that servers import, and files that the command line reads. */
-import { FileError } from '../domain/uploads/file-errors.ts';
-import type { FileOptions } from '../domain/uploads/file-options.ts';
+import { FileError } from '../domain/files/file-errors.ts';
+import type { FileOptions } from '../domain/files/file-options.ts';
 import { splitCsv } from './csv.ts';
 import { splitJsonArray } from './json-array.ts';
 import { splitLines, splitNdjson } from './lines.ts';

@@ -6,7 +6,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as zlib from 'node:zlib';
-import { FileError } from '../domain/uploads/file-errors.ts';
+import { FileError } from '../domain/files/file-errors.ts';
 
 export interface File {
   /** In bytes. */

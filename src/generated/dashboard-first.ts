@@ -172,6 +172,8 @@ export type ClaimItemsInput = {
   claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker handles, and how many items it has room for. */
   requests: Array<ClaimRequestInput>;
+  /** How long the claim waits at the server if there is nothing, in milliseconds: 0 to 30,000. Default: 0. It is answered as soon as it gets something, and with an empty list when the time is over, when the server stops, or at once if a caller has 10,000, or the server 20,000, that wait. If the caller leaves, what it was given meanwhile goes back. `exchange` does not wait, since the answers to its reports would wait with it. */
+  waitMs?: Scalars['Int']['input'];
   /** A name for the worker, 1 to 200 characters; it appears in failures and shows who holds what. */
   worker: Scalars['String']['input'];
 };
@@ -182,7 +184,7 @@ export type ClaimRequestInput = {
   limit: Scalars['Int']['input'];
   /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
   starts?: InputMaybe<Scalars['Int']['input']>;
-  /** The type. */
+  /** The type: 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
 
@@ -300,7 +302,7 @@ export type DiscardDeadLettersInput = {
 export type EnqueueInput = {
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -585,7 +587,7 @@ export type JobInput = {
   after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -693,7 +695,7 @@ export type NewItemInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Items with the same key run one at a time, as with `serializeKey` of ItemInput: 1 to 255 characters. Default: none. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
-  /** The type of the child; exactly one fed child must have it. */
+  /** The type of the child, 1 to 200 characters; exactly one fed child must have it. */
   type: Scalars['String']['input'];
 };
 
@@ -899,6 +901,8 @@ export type ReplayDeadLettersInput = {
   filter: DeadLetterFilter;
   /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: its current payload. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Corrects the payload of each item: a JSON merge patch (RFC 7396), such as `{"currency": "EUR", "amount": null}`. Its keys replace those of the payload, also within objects; null removes a key. An object, up to 1 MB of text (a setting of the server), and not with `payload`. Items whose payloads are neither objects nor null, and those whose payloads would become too large or not match a schema of their type, stay dead letters: `Operation.skipped`. */
+  payloadPatch?: InputMaybe<Scalars['JSON']['input']>;
 };
 
 /** The outcome of one attempt. */
@@ -1036,7 +1040,7 @@ export type SerializeOnFailure =
 export type SetQueueInput = {
   /** The `backoffJitter` of new jobs without their own: 0 to 1. Default: 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** The `backoffMs` of new jobs without their own, up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  /** The `backoffMs` of new jobs without their own, up to 100 steps of 0 to 2,147,483,647 ms. Default: 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** How many items all workers together may hold at a time: 1 to 1,000,000. If it is lowered, workers keep the items that they hold. Default: no limit. */
   concurrency?: InputMaybe<Scalars['Int']['input']>;
@@ -1223,6 +1227,16 @@ export type TreeChangesSubscriptionVariables = Exact<{
 
 export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } };
 
+export type CompleteTreesSubscriptionVariables = Exact<{
+  ids: Array<Scalars['ID']['input']> | Scalars['ID']['input'];
+}>;
+
+
+export type CompleteTreesSubscription = { live: { nodes?: Array<
+      | { treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }
+      | Record<PropertyKey, never>
+     | null> | null } };
+
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -1387,6 +1401,32 @@ export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
+export const CompleteTrees = /*#__PURE__*/ new TypedDocumentString(`
+    subscription CompleteTrees($ids: [ID!]!) {
+  live(intervalMs: 5000) {
+    nodes(ids: $ids) {
+      ... on Job {
+        treeProgress {
+          ...TreeState
+        }
+      }
+    }
+  }
+}
+    fragment TreeState on TreeProgress {
+  rootId
+  complete
+  outcome
+  percent
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  openJobs
+  unsealedJobs
+  revision
+}`) as unknown as TypedDocumentString<CompleteTreesSubscription, CompleteTreesSubscriptionVariables>;
 export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     query Viewer {
   viewer {

@@ -172,6 +172,8 @@ export type ClaimItemsInput = {
   claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker handles, and how many items it has room for. */
   requests: Array<ClaimRequestInput>;
+  /** How long the claim waits at the server if there is nothing, in milliseconds: 0 to 30,000. Default: 0. It is answered as soon as it gets something, and with an empty list when the time is over, when the server stops, or at once if a caller has 10,000, or the server 20,000, that wait. If the caller leaves, what it was given meanwhile goes back. `exchange` does not wait, since the answers to its reports would wait with it. */
+  waitMs?: Scalars['Int']['input'];
   /** A name for the worker, 1 to 200 characters; it appears in failures and shows who holds what. */
   worker: Scalars['String']['input'];
 };
@@ -182,7 +184,7 @@ export type ClaimRequestInput = {
   limit: Scalars['Int']['input'];
   /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
   starts?: InputMaybe<Scalars['Int']['input']>;
-  /** The type. */
+  /** The type: 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
 
@@ -300,7 +302,7 @@ export type DiscardDeadLettersInput = {
 export type EnqueueInput = {
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -585,7 +587,7 @@ export type JobInput = {
   after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -693,7 +695,7 @@ export type NewItemInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Items with the same key run one at a time, as with `serializeKey` of ItemInput: 1 to 255 characters. Default: none. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
-  /** The type of the child; exactly one fed child must have it. */
+  /** The type of the child, 1 to 200 characters; exactly one fed child must have it. */
   type: Scalars['String']['input'];
 };
 
@@ -899,6 +901,8 @@ export type ReplayDeadLettersInput = {
   filter: DeadLetterFilter;
   /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: its current payload. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Corrects the payload of each item: a JSON merge patch (RFC 7396), such as `{"currency": "EUR", "amount": null}`. Its keys replace those of the payload, also within objects; null removes a key. An object, up to 1 MB of text (a setting of the server), and not with `payload`. Items whose payloads are neither objects nor null, and those whose payloads would become too large or not match a schema of their type, stay dead letters: `Operation.skipped`. */
+  payloadPatch?: InputMaybe<Scalars['JSON']['input']>;
 };
 
 /** The outcome of one attempt. */
@@ -1036,7 +1040,7 @@ export type SerializeOnFailure =
 export type SetQueueInput = {
   /** The `backoffJitter` of new jobs without their own: 0 to 1. Default: 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** The `backoffMs` of new jobs without their own, up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  /** The `backoffMs` of new jobs without their own, up to 100 steps of 0 to 2,147,483,647 ms. Default: 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** How many items all workers together may hold at a time: 1 to 1,000,000. If it is lowered, workers keep the items that they hold. Default: no limit. */
   concurrency?: InputMaybe<Scalars['Int']['input']>;
@@ -1207,10 +1211,19 @@ export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type ServerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, types?: Array<string> | null, expiresAt?: string | null } | null, server?: { version: string, signIn: Array<SignInWay>, transport: Transport, maxRequestBytes: number, maxJsonBytes: number, maxUploadBytes: number } | null };
 
+export type ApiKeyRowFragment = { id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null };
+
 export type LiveApiKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
 export type LiveApiKeysSubscription = { live: { apiKeys?: Array<{ id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null }> | null } };
+
+export type ApiKeysQueryVariables = Exact<{
+  after: Scalars['ID']['input'];
+}>;
+
+
+export type ApiKeysQuery = { apiKeys?: Array<{ id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null }> | null };
 
 export type RevokeKeyMutationVariables = Exact<{
   input: RevokeApiKeyInput;
@@ -1251,7 +1264,9 @@ export type RetryDeliveryMutation = { retryCallbackDelivery?:
     | { delivery: { id: string } }
    | null };
 
-export type CallbackEndpointsQueryVariables = Exact<{ [key: string]: never; }>;
+export type CallbackEndpointsQueryVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
 
 
 export type CallbackEndpointsQuery = { callbackEndpoints?: Array<{ name: string }> | null };
@@ -1318,7 +1333,7 @@ export type ReplayMutationVariables = Exact<{
 export type ReplayMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1328,7 +1343,7 @@ export type DiscardMutationVariables = Exact<{
 
 
 export type DiscardMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1343,6 +1358,34 @@ export type NoteMutation = { noteDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { group: { id: string } }
    | null };
+
+export type GroupExamplesQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type GroupExamplesQuery = { node?:
+    | { items: Array<{ id: string, payload?: unknown | null }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type DeadLetterExamplesQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+}>;
+
+
+export type DeadLetterExamplesQuery = { deadLetterGroups?: Array<{ example?: { id: string, payload?: unknown | null } | null }> | null };
+
+export type JobExamplesQueryVariables = Exact<{
+  ids: Array<Scalars['ID']['input']> | Scalars['ID']['input'];
+}>;
+
+
+export type JobExamplesQuery = { nodes?: Array<
+    | { items: { nodes: Array<{ id: string, payload?: unknown | null, deadLetterGroupId?: string | null }> } }
+    | Record<PropertyKey, never>
+   | null> | null };
 
 export type TreeStateFragment = { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string };
 
@@ -1371,6 +1414,16 @@ export type TreeChangesSubscriptionVariables = Exact<{
 
 
 export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } };
+
+export type CompleteTreesSubscriptionVariables = Exact<{
+  ids: Array<Scalars['ID']['input']> | Scalars['ID']['input'];
+}>;
+
+
+export type CompleteTreesSubscription = { live: { nodes?: Array<
+      | { treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }
+      | Record<PropertyKey, never>
+     | null> | null } };
 
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1529,7 +1582,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1542,7 +1595,7 @@ export type PromoteMutationVariables = Exact<{
 export type PromoteMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -1558,19 +1611,19 @@ export type UpdateItemMutation = { updateItem?:
     | { item: { id: string } }
    | null };
 
-export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } };
+export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } };
 
 export type LiveOperationsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveOperationsSubscription = { live: { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null } };
+export type LiveOperationsSubscription = { live: { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null } };
 
 export type OperationsQueryVariables = Exact<{
   after: Scalars['String']['input'];
 }>;
 
 
-export type OperationsQuery = { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null };
+export type OperationsQuery = { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null };
 
 export type CancelOperationMutationVariables = Exact<{
   input: CancelOperationInput;
@@ -1578,7 +1631,7 @@ export type CancelOperationMutationVariables = Exact<{
 
 
 export type CancelOperationMutation = { cancelOperation?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1588,7 +1641,7 @@ export type OperationChangesSubscriptionVariables = Exact<{
 }>;
 
 
-export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } };
+export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } };
 
 export type QueueStateFragment = { type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null };
 
@@ -1670,7 +1723,7 @@ export type SetQueueMutation = { setQueue?:
 export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, job: { type: string } } | null }> | null } };
+export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null }> | null } };
 
 export type FindKeyQueryVariables = Exact<{
   key: Scalars['String']['input'];
@@ -1868,10 +1921,13 @@ export type FindQueryVariables = Exact<{
 
 export type FindQuery = { jobByDedupeKey?: { id: string } | null };
 
-export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
+export type TypesQueryVariables = Exact<{
+  find?: InputMaybe<Scalars['String']['input']>;
+  named?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+}>;
 
 
-export type TypesQuery = { queues?: Array<{ type: string }> | null };
+export type TypesQuery = { found?: Array<{ type: string }> | null, named?: Array<{ type: string }> | null };
 
 export type CancelTreesMutationVariables = Exact<{
   input: CancelTreesInput;
@@ -1879,7 +1935,7 @@ export type CancelTreesMutationVariables = Exact<{
 
 
 export type CancelTreesMutation = { cancelTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1889,7 +1945,7 @@ export type DeleteTreesMutationVariables = Exact<{
 
 
 export type DeleteTreesMutation = { deleteTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1910,6 +1966,13 @@ export type WatchedTreeQueryVariables = Exact<{
 
 
 export type WatchedTreeQuery = { job?: { type: string, tree: Array<{ id: string, type: string, parent?: { id: string } | null }> } | null };
+
+export type WatchedCompletionQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type WatchedCompletionQuery = { job?: { treeProgress?: { complete: boolean } | null } | null };
 
 export type WatchedResultsQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1941,10 +2004,27 @@ export type RevokeSharesMutation = { revokeWatchTokens?:
     | { revokedAt: string }
    | null };
 
-export type LiveWorkersSubscriptionVariables = Exact<{ [key: string]: never; }>;
+export type WorkerNameFragment = { name: string, version?: string | null, connectedAt?: string | null };
+
+export type LiveWorkerNamesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null } };
+export type LiveWorkerNamesSubscription = { live: { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null }> | null } };
+
+export type WorkerNamesQueryVariables = Exact<{
+  after: Scalars['String']['input'];
+}>;
+
+
+export type WorkerNamesQuery = { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null }> | null };
+
+export type LiveWorkersSubscriptionVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+  first: Scalars['Int']['input'];
+}>;
+
+
+export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null } };
 
 export type LiveHeldItemsSubscriptionVariables = Exact<{
   slowOnly: Scalars['Boolean']['input'];
@@ -1973,6 +2053,20 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const ApiKeyRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ApiKeyRow on ApiKey {
+  id
+  name
+  roles
+  tenant
+  types
+  createdAt
+  createdBy
+  expiresAt
+  lastUsedAt
+  revokedAt
+}
+    `, {"fragmentName":"ApiKeyRow"}) as unknown as TypedDocumentString<ApiKeyRowFragment, unknown>;
 export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment CallbackDeliveryRow on CallbackDelivery {
   id
@@ -2090,6 +2184,8 @@ export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2250,6 +2346,13 @@ export const JobState = /*#__PURE__*/ new TypedDocumentString(`
   revision
 }
     `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
+export const WorkerName = /*#__PURE__*/ new TypedDocumentString(`
+    fragment WorkerName on Worker {
+  name
+  version
+  connectedAt
+}
+    `, {"fragmentName":"WorkerName"}) as unknown as TypedDocumentString<WorkerNameFragment, unknown>;
 export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
     query AuditEntries($after: String) {
   auditEntries(first: 100, after: $after) {
@@ -2291,21 +2394,41 @@ export const Server = /*#__PURE__*/ new TypedDocumentString(`
 export const LiveApiKeys = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveApiKeys {
   live {
-    apiKeys {
-      id
-      name
-      roles
-      tenant
-      types
-      createdAt
-      createdBy
-      expiresAt
-      lastUsedAt
-      revokedAt
+    apiKeys(first: 1000) {
+      ...ApiKeyRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<LiveApiKeysSubscription, LiveApiKeysSubscriptionVariables>;
+    fragment ApiKeyRow on ApiKey {
+  id
+  name
+  roles
+  tenant
+  types
+  createdAt
+  createdBy
+  expiresAt
+  lastUsedAt
+  revokedAt
+}`) as unknown as TypedDocumentString<LiveApiKeysSubscription, LiveApiKeysSubscriptionVariables>;
+export const ApiKeys = /*#__PURE__*/ new TypedDocumentString(`
+    query ApiKeys($after: ID!) {
+  apiKeys(first: 1000, after: $after) {
+    ...ApiKeyRow
+  }
+}
+    fragment ApiKeyRow on ApiKey {
+  id
+  name
+  roles
+  tenant
+  types
+  createdAt
+  createdBy
+  expiresAt
+  lastUsedAt
+  revokedAt
+}`) as unknown as TypedDocumentString<ApiKeysQuery, ApiKeysQueryVariables>;
 export const RevokeKey = /*#__PURE__*/ new TypedDocumentString(`
     mutation RevokeKey($input: RevokeApiKeyInput!) {
   revokeApiKey(input: $input) {
@@ -2393,8 +2516,8 @@ export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
   field
 }`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
 export const CallbackEndpoints = /*#__PURE__*/ new TypedDocumentString(`
-    query CallbackEndpoints {
-  callbackEndpoints {
+    query CallbackEndpoints($after: String) {
+  callbackEndpoints(first: 20, after: $after) {
     name
   }
 }
@@ -2552,6 +2675,8 @@ export const Replay = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2592,6 +2717,8 @@ export const Discard = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2631,6 +2758,43 @@ export const Note = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<NoteMutation, NoteMutationVariables>;
+export const GroupExamples = /*#__PURE__*/ new TypedDocumentString(`
+    query GroupExamples($id: ID!) {
+  node(id: $id) {
+    ... on DeadLetterGroup {
+      items(first: 3) {
+        id
+        payload
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<GroupExamplesQuery, GroupExamplesQueryVariables>;
+export const DeadLetterExamples = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadLetterExamples($types: [String!], $codes: [String!]) {
+  deadLetterGroups(first: 3, types: $types, codes: $codes) {
+    example {
+      id
+      payload
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeadLetterExamplesQuery, DeadLetterExamplesQueryVariables>;
+export const JobExamples = /*#__PURE__*/ new TypedDocumentString(`
+    query JobExamples($ids: [ID!]!) {
+  nodes(ids: $ids) {
+    ... on Job {
+      items(first: 10, statuses: [FAILED]) {
+        nodes {
+          id
+          payload
+          deadLetterGroupId
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<JobExamplesQuery, JobExamplesQueryVariables>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -2728,6 +2892,32 @@ export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
+export const CompleteTrees = /*#__PURE__*/ new TypedDocumentString(`
+    subscription CompleteTrees($ids: [ID!]!) {
+  live(intervalMs: 5000) {
+    nodes(ids: $ids) {
+      ... on Job {
+        treeProgress {
+          ...TreeState
+        }
+      }
+    }
+  }
+}
+    fragment TreeState on TreeProgress {
+  rootId
+  complete
+  outcome
+  percent
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  openJobs
+  unsealedJobs
+  revision
+}`) as unknown as TypedDocumentString<CompleteTreesSubscription, CompleteTreesSubscriptionVariables>;
 export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     query Viewer {
   viewer {
@@ -3145,6 +3335,8 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3185,6 +3377,8 @@ export const Promote = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3243,6 +3437,8 @@ export const LiveOperations = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3278,6 +3474,8 @@ export const Operations = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3313,6 +3511,8 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3348,6 +3548,8 @@ export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -3629,6 +3831,10 @@ export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
       head {
         id
         status
+        lastFailure {
+          code
+          message
+        }
         job {
           type
         }
@@ -4069,8 +4275,11 @@ export const Find = /*#__PURE__*/ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<FindQuery, FindQueryVariables>;
 export const Types = /*#__PURE__*/ new TypedDocumentString(`
-    query Types {
-  queues {
+    query Types($find: String, $named: [String!]) {
+  found: queues(first: 20, nameContains: $find) {
+    type
+  }
+  named: queues(first: 20, types: $named) {
     type
   }
 }
@@ -4092,6 +4301,8 @@ export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -4132,6 +4343,8 @@ export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
   status
   done
   total
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -4185,6 +4398,15 @@ export const WatchedTree = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WatchedTreeQuery, WatchedTreeQueryVariables>;
+export const WatchedCompletion = /*#__PURE__*/ new TypedDocumentString(`
+    query WatchedCompletion($id: ID!) {
+  job(id: $id) {
+    treeProgress {
+      complete
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchedCompletionQuery, WatchedCompletionQueryVariables>;
 export const WatchedResults = /*#__PURE__*/ new TypedDocumentString(`
     query WatchedResults($id: ID!, $after: String) {
   job(id: $id) {
@@ -4229,13 +4451,35 @@ export const RevokeShares = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<RevokeSharesMutation, RevokeSharesMutationVariables>;
+export const LiveWorkerNames = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveWorkerNames {
+  live(intervalMs: 2000) {
+    workers(first: 1000) {
+      ...WorkerName
+    }
+  }
+}
+    fragment WorkerName on Worker {
+  name
+  version
+  connectedAt
+}`) as unknown as TypedDocumentString<LiveWorkerNamesSubscription, LiveWorkerNamesSubscriptionVariables>;
+export const WorkerNames = /*#__PURE__*/ new TypedDocumentString(`
+    query WorkerNames($after: String!) {
+  workers(first: 1000, after: $after) {
+    ...WorkerName
+  }
+}
+    fragment WorkerName on Worker {
+  name
+  version
+  connectedAt
+}`) as unknown as TypedDocumentString<WorkerNamesQuery, WorkerNamesQueryVariables>;
 export const LiveWorkers = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveWorkers {
-  live {
-    workers {
+    subscription LiveWorkers($after: String, $first: Int!) {
+  live(intervalMs: 2000) {
+    workers(first: $first, after: $after) {
       name
-      version
-      connectedAt
       types {
         type
         concurrency

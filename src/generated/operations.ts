@@ -172,6 +172,8 @@ export type ClaimItemsInput = {
   claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker handles, and how many items it has room for. */
   requests: Array<ClaimRequestInput>;
+  /** How long the claim waits at the server if there is nothing, in milliseconds: 0 to 30,000. Default: 0. It is answered as soon as it gets something, and with an empty list when the time is over, when the server stops, or at once if a caller has 10,000, or the server 20,000, that wait. If the caller leaves, what it was given meanwhile goes back. `exchange` does not wait, since the answers to its reports would wait with it. */
+  waitMs?: Scalars['Int']['input'];
   /** A name for the worker, 1 to 200 characters; it appears in failures and shows who holds what. */
   worker: Scalars['String']['input'];
 };
@@ -182,7 +184,7 @@ export type ClaimRequestInput = {
   limit: Scalars['Int']['input'];
   /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
   starts?: InputMaybe<Scalars['Int']['input']>;
-  /** The type. */
+  /** The type: 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
 
@@ -300,7 +302,7 @@ export type DiscardDeadLettersInput = {
 export type EnqueueInput = {
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -585,7 +587,7 @@ export type JobInput = {
   after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds, each 0 to 2,147,483,647; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -693,7 +695,7 @@ export type NewItemInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Items with the same key run one at a time, as with `serializeKey` of ItemInput: 1 to 255 characters. Default: none. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
-  /** The type of the child; exactly one fed child must have it. */
+  /** The type of the child, 1 to 200 characters; exactly one fed child must have it. */
   type: Scalars['String']['input'];
 };
 
@@ -899,6 +901,8 @@ export type ReplayDeadLettersInput = {
   filter: DeadLetterFilter;
   /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: its current payload. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Corrects the payload of each item: a JSON merge patch (RFC 7396), such as `{"currency": "EUR", "amount": null}`. Its keys replace those of the payload, also within objects; null removes a key. An object, up to 1 MB of text (a setting of the server), and not with `payload`. Items whose payloads are neither objects nor null, and those whose payloads would become too large or not match a schema of their type, stay dead letters: `Operation.skipped`. */
+  payloadPatch?: InputMaybe<Scalars['JSON']['input']>;
 };
 
 /** The outcome of one attempt. */
@@ -1036,7 +1040,7 @@ export type SerializeOnFailure =
 export type SetQueueInput = {
   /** The `backoffJitter` of new jobs without their own: 0 to 1. Default: 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** The `backoffMs` of new jobs without their own, up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  /** The `backoffMs` of new jobs without their own, up to 100 steps of 0 to 2,147,483,647 ms. Default: 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** How many items all workers together may hold at a time: 1 to 1,000,000. If it is lowered, workers keep the items that they hold. Default: no limit. */
   concurrency?: InputMaybe<Scalars['Int']['input']>;
@@ -1207,6 +1211,16 @@ export type CreateJobMutation = { createJob?:
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
+export type CreateJobsMutationVariables = Exact<{
+  inputs: Array<JobInput> | JobInput;
+}>;
+
+
+export type CreateJobsMutation = { createJobs?:
+    | { entries: Array<{ jobId?: string | null, created: boolean, error?: { code: ErrorCode, message: string, field?: string | null } | null }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
 export type AddItemsMutationVariables = Exact<{
   input: AddItemsInput;
   all: Scalars['Boolean']['input'];
@@ -1251,7 +1265,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1264,7 +1278,7 @@ export type PromoteItemsMutationVariables = Exact<{
 export type PromoteItemsMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -1332,7 +1346,7 @@ export type ReplayDeadLettersMutationVariables = Exact<{
 export type ReplayDeadLettersMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1342,7 +1356,7 @@ export type DiscardDeadLettersMutationVariables = Exact<{
 
 
 export type DiscardDeadLettersMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1364,7 +1378,7 @@ export type CancelOperationMutationVariables = Exact<{
 
 
 export type CancelOperationMutation = { cancelOperation?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1375,7 +1389,7 @@ export type OperationQueryVariables = Exact<{
 
 
 export type OperationQuery = { node?:
-    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null }
+    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null }
     | Record<PropertyKey, never>
    | null };
 
@@ -1421,7 +1435,7 @@ export type CancelTreesMutationVariables = Exact<{
 
 
 export type CancelTreesMutation = { cancelTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1431,7 +1445,7 @@ export type DeleteTreesMutationVariables = Exact<{
 
 
 export type DeleteTreesMutation = { deleteTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1449,7 +1463,7 @@ export type PendingItemCountQueryVariables = Exact<{
 
 export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
-export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
+export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
@@ -1940,7 +1954,7 @@ export type OperationProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
+export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -1975,6 +1989,8 @@ export const OperationFields = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2273,6 +2289,28 @@ export const CreateJob = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CreateJobMutation, CreateJobMutationVariables>;
+export const CreateJobs = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CreateJobs($inputs: [JobInput!]!) {
+  createJobs(inputs: $inputs) {
+    ... on CreateJobsPayload {
+      entries {
+        jobId
+        created
+        error {
+          code
+          message
+          field
+        }
+      }
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateJobsMutation, CreateJobsMutationVariables>;
 export const AddItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation AddItems($input: AddItemsInput!, $all: Boolean!) {
   addItems(input: $input) {
@@ -2369,6 +2407,8 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2394,6 +2434,8 @@ export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2607,6 +2649,8 @@ export const ReplayDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2632,6 +2676,8 @@ export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2673,6 +2719,8 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2691,6 +2739,8 @@ export const Operation = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2825,6 +2875,8 @@ export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -2850,6 +2902,8 @@ export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt
@@ -4597,6 +4651,8 @@ export const OperationProgress = /*#__PURE__*/ new TypedDocumentString(`
   status
   total
   done
+  skipped
+  skippedReason
   requestedAt
   requestedBy
   finishedAt

@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
-import type { ObjectStoreConfig } from '../object-store-url.ts';
+import type { ObjectStoreConfig } from '../config/object-store-url.ts';
 import { StoreError } from './store-error.ts';
 
 /** The limit of a request with all its attempts: up to two more if it fails in a way that may pass. */

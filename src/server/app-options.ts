@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { LookUp } from '../domain/callbacks/addresses.ts';
 import type { SocketServerOptions } from './sockets/websocket.ts';
 
@@ -13,6 +13,8 @@ export interface AppOptions {
     storeMs?: number;
     certificateMs?: number;
   };
+  /** How many claims of one caller may wait, for tests. */
+  readonly parkedClaims?: number;
   /** A name lookup of their own, for tests. */
   readonly lookUp?: LookUp;
 }

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { refuseOpen } from '../config.ts';
+import { refuseOpen } from '../config/config.ts';
 import { migrate } from '../db/migrate.ts';
 import type { AppOptions } from './app-options.ts';
 import { Lifetime } from './http/lifetime.ts';
@@ -16,7 +16,7 @@ import { StartTime } from './start-time.ts';
 import { wireBackground } from './wire-background.ts';
 import { type Callers, wireCallers } from './wire-callers.ts';
 import { wireEdge } from './wire-edge.ts';
-import { wireEngine } from './wire-engine.ts';
+import { type ServerEngine, wireEngine } from './wire-engine.ts';
 import { type Events, wireEvents } from './wire-events.ts';
 
 export interface App {
@@ -65,7 +65,7 @@ function wire(options: AppOptions) {
   const { uploads } = background;
   const edge = wireEdge(options, { lifetime, events, engine, uploads, callers });
   const parts = new Parts(
-    partsInOrder({ options, startTime, lifetime, events, background, callers, edge }),
+    partsInOrder({ options, startTime, lifetime, events, engine, background, callers, edge }),
     logger,
   );
   return { lifetime, parts, http: edge.http };
@@ -76,6 +76,7 @@ interface Wired {
   readonly startTime: StartTime;
   readonly lifetime: Lifetime;
   readonly events: Events;
+  readonly engine: ServerEngine;
   readonly background: ReturnType<typeof wireBackground>;
   readonly callers: Callers;
   readonly edge: ReturnType<typeof wireEdge>;
@@ -85,16 +86,26 @@ interface Wired {
  * Started from top to bottom, stopped from bottom to top. Connections end before what they watch: if a subscription ended first, its
  * client would take that for its normal end.
  */
-function partsInOrder({ options, startTime, lifetime, events, background, callers, edge }: Wired): Part[] {
+function partsInOrder({
+  options,
+  startTime,
+  lifetime,
+  events,
+  engine,
+  background,
+  callers,
+  edge,
+}: Wired): Part[] {
   const { config, logger } = options;
   const { certificate, examiner, http, webSocket } = edge;
   const { database, folds, hints, hub, probe, rooms, transport } = events;
   const { bookkeeper, callbacks, importer, reaper, remover, scheduler, store, sweeper } = background;
-  const { exchanges, keys, stalls, strangers, streams, watchTokens } = callers;
+  const { openRequests, keys, stalls, strangers, streams, watchTokens } = callers;
   const stopListening = () => {
     lifetime.close();
     http.stopListening();
   };
+  const { parkedClaims } = engine;
   return [
     { name: 'certificate', start: () => http.readCertificate(), stop: () => certificate?.stop() },
     { name: 'migrations', start: () => migrateFirst(events.directUrl, startTime, logger) },
@@ -116,7 +127,7 @@ function partsInOrder({ options, startTime, lifetime, events, background, caller
     { name: 'object store', stop: () => store?.close() },
     { name: 'HTTP connections', stop: () => http.end() },
     { name: 'stalls', stop: () => stalls.close() },
-    { name: 'exchanges', stop: () => exchanges.close() },
+    { name: 'exchanges', stop: () => openRequests.close() },
     { name: 'exchanges of strangers', stop: () => strangers.close() },
     { name: 'event streams', stop: () => streams.cut() },
     { name: 'WebSockets', stop: () => webSocket.close() },
@@ -127,6 +138,8 @@ function partsInOrder({ options, startTime, lifetime, events, background, caller
     { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
     { name: 'removal of uploads', start: () => remover.start(), stop: () => remover.stop() },
     { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
+    // They would keep requests from ending.
+    { name: 'parked claims', stop: () => parkedClaims.close() },
     { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
   ];
 }

@@ -1,5 +1,5 @@
 /** What works in the background, and the files that it imports and removes. */
-import { Uploads } from '../domain/uploads/uploads.ts';
+import { Uploads } from '../domain/files/uploads.ts';
 import { S3Store } from '../object-store/s3.ts';
 import type { AppOptions } from './app-options.ts';
 import { Bookkeeper } from './loops/bookkeeper.ts';

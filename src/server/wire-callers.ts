@@ -5,7 +5,8 @@ import type { AppOptions } from './app-options.ts';
 import { Operations } from './execution/operations.ts';
 import { SubscriptionCosts } from './execution/subscription-costs.ts';
 import { EventStreams } from './http/event-streams.ts';
-import { Exchanges } from './http/exchanges.ts';
+import { OpenRequests } from './http/open-requests.ts';
+import { Parking } from './limits/parking.ts';
 import { Quota } from './limits/quota.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import { Stalls } from './limits/stalls.ts';
@@ -27,7 +28,7 @@ export type Callers = ReturnType<typeof wireCallers>;
 
 export function wireCallers(options: AppOptions, database: Database) {
   const { config, logger, times } = options;
-  const rights = wireRights(options, database);
+  const rights = wireAuthentication(options, database);
   const { authentication, ownerOf } = rights;
   const { callerBytes, callerRates, maxBytesUnderWay, maxRequestBytes, maxRequests, tenantRates } = config;
   const connections = new Quota({
@@ -40,7 +41,7 @@ export function wireCallers(options: AppOptions, database: Database) {
     caller: callerRates,
     tenant: tenantRates,
     ownerOf,
-    setHeaders: (request, headers) => exchanges.setHeaders(request, headers),
+    setHeaders: (request, headers) => openRequests.setHeaders(request, headers),
   });
   const operations = new Operations({
     logger,
@@ -51,12 +52,12 @@ export function wireCallers(options: AppOptions, database: Database) {
   // A single caller or tenant can't use up the server's requests.
   const mostOfOne = Math.ceil(maxRequests * 0.9);
   const limits = { ownerOf, stalls, maxRequestBytes };
-  const exchanges = new Exchanges({
+  const openRequests = new OpenRequests({
     ...limits,
     bytes,
     requests: new Quota({ mostPerCaller: mostOfOne, mostPerTenant: mostOfOne, most: maxRequests }),
   });
-  const strangers = new Exchanges({
+  const strangers = new OpenRequests({
     ...limits,
     bytes: new Quota({ mostPerCaller: callerBytes, most: maxBytesUnderWay }),
     requests: new Quota({ mostPerCaller: strangersPerAddress, most: mostStrangers }),
@@ -70,11 +71,15 @@ export function wireCallers(options: AppOptions, database: Database) {
     ownerOf,
   });
   const streams = new EventStreams({ authentication, ownerOf, connections });
+  const parking = new Parking({
+    mostPerCaller: options.parkedClaims,
+    onRest: (request) => openRequests.rest(request),
+  });
   const quotas = { connections, bytes };
-  return { ...rights, quotas, stalls, rates, operations, exchanges, strangers, costs, streams };
+  return { ...rights, quotas, parking, stalls, rates, operations, openRequests, strangers, costs, streams };
 }
 
-function wireRights({ config, logger }: AppOptions, database: Database) {
+function wireAuthentication({ config, logger }: AppOptions, database: Database) {
   const addressOf = createAddressOf(config.trustedProxies);
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
   const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
@@ -82,6 +87,6 @@ function wireRights({ config, logger }: AppOptions, database: Database) {
   const watchTokens = new KnownWatchTokens({ database, logger });
   const authentication = new Authentication({ keys, tokens, proxy, watchTokens, addressOf });
   const ownerOf = createOwnerOf(authentication, addressOf);
-  const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
+  const callerOf = (request: IncomingMessage) => authentication.admissionOf(request)?.caller ?? nobody;
   return { addressOf, keys, watchTokens, authentication, ownerOf, callerOf };
 }

@@ -13,7 +13,7 @@ export function wireEdge(options: AppOptions, inside: Inside) {
   const { config, logger, times } = options;
   const { callers, events, lifetime } = inside;
   const { database, probe, transport } = events;
-  const { addressOf, authentication, costs, exchanges, operations, quotas, rates, stalls, strangers } =
+  const { addressOf, authentication, costs, openRequests, operations, quotas, rates, stalls, strangers } =
     callers;
   const certificate =
     config.tls && new Certificate({ files: config.tls, logger, everyMs: times?.certificateMs });
@@ -36,7 +36,7 @@ export function wireEdge(options: AppOptions, inside: Inside) {
     guard,
     authentication,
     maskError,
-    exchanges,
+    openRequests,
     rates,
     strangers,
     onConnection: () => operations.connected(),

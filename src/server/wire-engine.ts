@@ -20,12 +20,14 @@ export function wireEngine(
     callbackAddresses: new CallbackAddresses({ networks: config.callbackNetworks, lookUp }),
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
+      started: (rootId) => folds.started(rootId),
       ready: (counts) => hints.ready(counts),
       claimed: (type, taken, dry, startedAt) => hints.claimed(type, taken, dry, startedAt),
       limited: (type, againInMs) => {
         hints.limited(type);
         rooms.lookIn(type, againInMs);
       },
+      awaited: (claim) => hints.awaited(claim),
       ...background,
     },
     retention: {

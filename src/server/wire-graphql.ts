@@ -2,12 +2,12 @@
 import { ownVersion } from '../db/migrate.ts';
 import type { Examiner } from '../doctor/examiner.ts';
 import { Audit } from '../domain/access/audit.ts';
-import type { Uploads } from '../domain/uploads/uploads.ts';
+import type { Uploads } from '../domain/files/uploads.ts';
 import type { AppOptions } from './app-options.ts';
 import { createGraphQL } from './http/graphql.ts';
 import type { Lifetime } from './http/lifetime.ts';
 import { createPeerOf } from './rights/addresses.ts';
-import { Right } from './rights/right.ts';
+import { Admission } from './rights/admission.ts';
 import type { Callers } from './wire-callers.ts';
 import type { ServerEngine } from './wire-engine.ts';
 import type { Events } from './wire-events.ts';
@@ -27,7 +27,8 @@ export function wireGraphQL(
   examiner: Examiner,
 ) {
   const { folds, hints, hub, transport } = events;
-  const { authentication, costs, exchanges, operations, ownerOf, quotas, rates, streams } = callers;
+  const { authentication, costs, openRequests, operations, ownerOf, parking, quotas, rates, streams } =
+    callers;
   const { maxAnswerBytes, maxJsonBytes, maxQueryCost, maxRequestBytes, maxUploadBytes } = config;
   const server = {
     version: ownVersion,
@@ -50,7 +51,7 @@ export function wireGraphQL(
     maxQueryCost,
     maxAnswerBytes,
     server,
-    endOf: Right.endOf,
+    endOf: Admission.endOf,
   };
   return createGraphQL({
     config,
@@ -59,10 +60,11 @@ export function wireGraphQL(
     rates,
     costs,
     streams,
-    exchanges,
+    openRequests,
     authentication,
     ownerOf,
     peerOf: createPeerOf(config.trustedProxies),
     bytes: quotas.bytes,
+    parking,
   });
 }

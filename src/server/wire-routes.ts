@@ -16,7 +16,7 @@ export function wireRoutes(
   { callers, engine, events, lifetime, uploads }: Inside,
   yoga: Yoga,
 ) {
-  const { callerOf, exchanges, operations, ownerOf, rates } = callers;
+  const { callerOf, openRequests, operations, ownerOf, rates } = callers;
   const store = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   return {
     yoga,
@@ -35,7 +35,7 @@ export function wireRoutes(
       database: events.database,
       callerOf,
       ownerOf,
-      take: (request, bytes) => exchanges.take(request, bytes),
+      take: (request, bytes) => openRequests.take(request, bytes),
       closing: lifetime.closing,
       logger,
     }),

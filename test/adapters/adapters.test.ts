@@ -11,9 +11,9 @@ import { createJob as createWithPrisma } from '../../src/adapters/prisma.ts';
 import { type Client, createClient, defineType } from '../../src/client/index.ts';
 import { PrismaClient } from '../../src/generated/prisma/client.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { open as openDrizzle } from './libraries/drizzle-pg.ts';
 import { open as openPostgresJs } from './libraries/drizzle-postgres-js.ts';
 import { open as openKysely } from './libraries/kysely.ts';
@@ -29,11 +29,10 @@ const libraries = {
   Kysely: openKysely,
 };
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let client: Client;
 beforeAll(async () => {
-  db = await createDatabase();
   // So that nothing but a hint can wake a worker.
   app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
   client = createClient({ url: app.url });
@@ -42,7 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close();
   await app.close();
-  await db.drop();
 });
 
 let lastOrder = 0;

@@ -10,15 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const kills = Number(process.env.ADAPTER_KILLS ?? 8);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-let db: TestDatabase;
+const db = useDatabase();
 let folder: string;
 beforeAll(async () => {
-  db = await createDatabase();
   await db.query('create table orders (id integer primary key)');
   // Below the root, where Node finds the packages.
   folder = await mkdtemp(join(root, 'node_modules', '.order-taker-'));
@@ -26,7 +25,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rm(folder, { recursive: true });
-  await db.drop();
 });
 
 /** Those that start quickly more often. */

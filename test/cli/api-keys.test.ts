@@ -1,16 +1,13 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { createDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { run } from './program.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db?.drop());
+const db = useDatabase();
 
 const apiKeys = (...args: string[]) => run(['api-keys', ...args], { env: { DATABASE_URL: db.url } });
 

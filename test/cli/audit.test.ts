@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 let key: string;
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   ({ key } = await makeKey(db, ['admin']));
   for (const type of ['a', 'b', 'c'])
     await fetch(app.url, {
@@ -20,10 +15,6 @@ beforeAll(async () => {
         query: `mutation { setQueue(input: { type: "${type}", paused: true }) { __typename } }`,
       }),
     });
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 const audit = (...args: string[]) =>

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { CallbackDelivery } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
+import { useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 

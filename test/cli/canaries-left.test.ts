@@ -13,20 +13,19 @@ import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { createAuthority, withoutOpenssl } from '../support/certificates.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { freePort } from '../support/ports.ts';
 import { cli, startServer, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { run } from './program.ts';
 
 const planted = (what: string) => `${what}${randomBytes(12).toString('hex')}`;
-let db: TestDatabase;
+const db = useDatabase();
 let folder: string;
 let password: string;
 let role: string;
 let databaseUrl: string;
 beforeAll(async () => {
-  db = await createDatabase();
   folder = mkdtempSync(join(tmpdir(), 'jobtree-left-'));
   password = planted('pgpassword');
   role = `canary_${randomBytes(4).toString('hex')}`;
@@ -39,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await db.query(`drop role ${role}`);
-  await db.drop();
 });
 
 /** Names what is found of it, and where. */

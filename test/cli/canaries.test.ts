@@ -14,24 +14,22 @@ import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient, type HandlerContext, PermanentError, Worker } from '../../src/client/index.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { freePort } from '../support/ports.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { findRedis, startRedis } from '../support/redis.ts';
 import { cli } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { run } from './program.ts';
 
 const planted = (what: string) => `${what}${randomBytes(12).toString('hex')}`;
-let db: TestDatabase;
+const db = useDatabase();
 let folder: string;
 beforeAll(async () => {
-  db = await createDatabase();
   folder = mkdtempSync(join(tmpdir(), 'jobtree-canaries-'));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await db.drop();
 });
 
 /** Everything below a folder. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { run, startOnTerminal } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { data, work } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

@@ -4,8 +4,9 @@ import { Worker } from '../../src/client/index.ts';
 import { examples } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
+import { makeFile } from './folder.ts';
 import { run, runCommands, startOnTerminal } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer({ JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
 const env = () => ({ env: server.env });
@@ -33,27 +34,29 @@ it('a bad deploy fails items, which are grouped, inspected, replayed and discard
     callbacks: [{ endpoint: 'ops' }],
     children: [{ type: 'store', feed: {} }],
   });
-  await work('parse', 'read name; echo "Row $(date +%N) of \'$name\' is bad." >&2; exit 100');
+  await runExample('fail', {});
   expect(await client.job(id)).toMatchObject({ progress: { failed: 12, completions: 1 } });
   await eventually(() => expect(said('dead_letters.alert')).toHaveLength(1));
 
   const [list = ''] = await runExample('groups', {});
   const [heading, row = ''] = list.split('\n');
   expect(heading).toBe((pages.get('groups') ?? '').split('\n')[1]);
-  expect(row).toMatch(/^DeadLetterGroup:\S{36} +12 {2}\S+ \S+ {2}parse +EXIT_100: Row … of … is bad\.$/);
+  expect(row).toMatch(
+    /^DeadLetterGroup:\S{36} +12 {2}\S+ \S+ {2}parse +EXIT_100: Row … of names.txt is bad\.$/,
+  );
   const ids = { DeadLetterGroup: row.split(' ')[0] ?? '', Job: id, JobItem: '' };
   const told = said('dead_letters.alert')[0]?.body.data;
   expect(told).toMatchObject({ type: 'parse', threshold: 10, groups: [{ id: ids.DeadLetterGroup }] });
 
   const [shown = ''] = await runExample('example', ids);
-  expect(shown).toMatch(/^12 items of type parse failed for good: EXIT_100: Row … of … is bad\.\n/);
+  expect(shown).toMatch(/^12 items of type parse failed for good: EXIT_100: Row … of names.txt is bad\.\n/);
   expect(shown).toContain('payload: "name ');
   expect(shown).toMatch(/1 failure, the last at \S+ \(attempt 1, .{16}\): Row /);
   ids.JobItem = /JobItem:\S+/.exec(shown)?.[0] ?? '';
 
   expect(await runExample('note', ids)).toEqual(['Noted.\n']);
   expect((await run(['dead-letters'], env())).stdout).toContain(
-    'The deploy of Friday; roll back · EXIT_100: Row … of … is bad.\n',
+    'The deploy of Friday; roll back · EXIT_100: Row … of names.txt is bad.\n',
   );
 
   // The worker is mended while they are replayed.
@@ -62,7 +65,7 @@ it('a bad deploy fails items, which are grouped, inspected, replayed and discard
   );
   const mended = new Worker({ client, types });
   await mended.start();
-  const [one, rest, watched] = await runExample('replay', ids);
+  const [one, rest, , watched] = await runExample('replay', ids);
   expect([one, rest]).toEqual(['Replayed 1 item.\n', 'Replayed 11 items.\n']);
   expect(watched).toContain('12 items: 12 succeeded');
   await mended.stop();
@@ -85,6 +88,15 @@ it('a bad deploy fails items, which are grouped, inspected, replayed and discard
   expect(last?.body.data).toMatchObject({ rootId: id, outcome: 'SUCCEEDED', jobs: 2, failed: 0 });
   expect(said('dead_letters.alert')).toHaveLength(1);
   await receiver.close();
+});
+
+it('the lines of the example become items', async () => {
+  const lines = Array.from({ length: 12 }, (_, i) => `name ${i + 1}\n`);
+  const file = await makeFile('names.txt', lines.join(''));
+  const [printed = ''] = await runExample('import', { 'names.txt': file });
+  const { progress } = await server.client.job(printed.trim());
+  expect(progress.itemCount).toBe(12);
+  await server.client.cancelJob(printed.trim());
 });
 
 it('a second completion says that it is one', async () => {
@@ -201,4 +213,19 @@ it('invalid requests are refused at once and change nothing', async () => {
     expect(ended.stderr).toContain(message);
   }
   expect(await server.client.deadLetterCount({ jobId: id })).toBe(1);
+});
+
+it('payloads that are wrong in the same way are corrected by a patch', async () => {
+  const { client } = server;
+  const items = [{ payload: { amount: 1, to: 'Ada' } }, { payload: { to: 'Bob' } }, { payload: 'x' }];
+  const { id } = await client.createJob({ type: 'invoice', maxFailuresPerItem: 0, items });
+  await work('invoice', 'echo "It is bad." >&2; exit 100');
+  const [said] = await runExample('patch', {});
+  expect(said).toBe((pages.get('patch') ?? '').split('\n').slice(1).join('\n'));
+  const { nodes } = await client.items(id);
+  expect(nodes.map(({ payload }) => payload)).toEqual([
+    { to: 'Ada', currency: 'EUR' },
+    { to: 'Bob', currency: 'EUR' },
+    'x',
+  ]);
 });

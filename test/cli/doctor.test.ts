@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { examineEverything } from '../../src/doctor/everything.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
@@ -335,7 +335,7 @@ it('reports deltas that remain uncounted, beside a server', async () => {
   const { rows } = await patient.client.query(`select job_id from jobtree.create_job('{"type": "letter"}')`);
   const root = [rows[0].job_id];
   await patient.client.query('begin');
-  await patient.client.query('select from jobtree.job_progress where job_id = $1 for update', root);
+  await patient.client.query('select from jobtree.tree where root_id = $1 for update', root);
   const other = await connect(patient.url);
   await other.query('insert into jobtree.progress_delta (root_id, job_id) values ($1, $1)', root);
   const { folds } = await complaints(patient.url, { apiUrl: server.url });

@@ -1,19 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
-import { exitCodeMeanings, exitCodes } from '../../src/cli/exit-codes.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { settingDescriptions } from '../../src/settings.ts';
+import { settingDescriptions } from '../../src/config/settings.ts';
 import { run, startOnTerminal } from './program.ts';
-
-const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
-
-it('every exit code is documented', () => {
-  for (const name of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) {
-    expect(page).toContain(`| ${exitCodes[name]} | ${exitCodeMeanings[name]} |\n`);
-  }
-});
 
 /** Of all commands with their own options. */
 function all(command: Command, path = ''): { path: string; command: Command }[] {

@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { storeKinds, useStore } from '../support/stores.ts';
 import { imported } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 describe.each(storeKinds)('uploads in %s', (kind) => {
   const store = useStore(kind);

@@ -3,9 +3,9 @@ import { createClient } from '../../src/client/index.ts';
 import { createDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { freePort, startServer } from '../support/server.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run, start } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 

@@ -2,8 +2,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { Tree } from '../../src/client/index.ts';
 import { work } from '../support/api.ts';
+import { useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 

@@ -1,7 +1,7 @@
 /** Types, names, keys and messages of strangers do nothing to the terminal of whoever looks at them. */
 import { expect, it } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 import { run, startOnTerminal } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 /** A title, a bell, a cleared screen, a colour by one character, text from right to left, a line of its own. */

@@ -1,7 +1,7 @@
 /** What becomes of a server or a worker whose parent has gone. */
 import { expect, it, onTestFinished } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 import { startShell } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const npm = { npm_command: 'exec', JOBTREE_PORT: '0' };

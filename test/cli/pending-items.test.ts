@@ -1,8 +1,8 @@
 /** Pending items on the command line; the story is that of docs/pending-items.md, whose commands it runs. */
 import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { run, runCommands, startOnTerminal } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

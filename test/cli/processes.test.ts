@@ -4,19 +4,15 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { type Running, run, start } from './program.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database?.drop());
+const database = useDatabase();
 
 const processesOf = ({ process: { pid } }: Running): number[] => {
   try {

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { environmentOf } from '../../src/cli/commands/psql.ts';
+import { useServer } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const isMissing = process.env.CI === undefined && spawnSync('psql', ['--version']).status !== 0;

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
+import { useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

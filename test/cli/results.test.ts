@@ -9,9 +9,9 @@ import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { startProxy } from '../support/proxy.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { run, runCommands, start, startOnTerminal } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

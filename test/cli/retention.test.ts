@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
+import { unknownJob, useServer } from '../support/use-server.ts';
 import { run, startOnTerminal } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer({ JOBTREE_IDLE_SECONDS: '1', JOBTREE_RETENTION_SECONDS: '3600' });
 const env = () => ({ env: server.env });
@@ -110,7 +110,7 @@ it('the documented examples work as described', async () => {
   const [create = '', set = ''] = documented('retention-sql').trim().split('\n');
   const [row] = await server.db.query<{ job_id: string }>(create);
   const kept = () =>
-    server.db.query('select retention_seconds as n from jobtree.job where id = $1', [row?.job_id]);
+    server.db.query('select retention_seconds as n from jobtree.tree where root_id = $1', [row?.job_id]);
   expect(await kept()).toEqual([{ n: 7_776_000 }]);
   await server.db.query(set);
   expect(await kept()).toEqual([{ n: -1 }]);

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
+import { useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run, startShell } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

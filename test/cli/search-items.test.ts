@@ -1,7 +1,7 @@
 /** `jobtree items --find`, and the client's search, page after page. */
 import { expect, it } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 

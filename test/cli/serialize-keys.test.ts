@@ -1,8 +1,8 @@
 /** `jobtree keys`, and serialize keys of an import. */
 import { expect, it } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

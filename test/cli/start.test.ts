@@ -1,18 +1,14 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { toText } from '../../src/cli/terminal-log.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { run, start, startOnTerminal } from './program.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database?.drop());
+const database = useDatabase();
 
 const free = { JOBTREE_PORT: '0' };
 const connections = async (condition: string) =>

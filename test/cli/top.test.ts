@@ -3,8 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { work } from '../support/api.ts';
 import { startProxy } from '../support/proxy.ts';
+import { useServer } from '../support/use-server.ts';
 import { run, start, startOnTerminal } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const longName = `import of ${'very '.repeat(30)}long names`;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toTypeScript } from '../../src/cli/typescript.ts';
 import { example } from '../support/documentation.ts';
+import { useServer } from '../support/use-server.ts';
 import { run, startShell } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 let folder: string;

@@ -1,8 +1,8 @@
 /** `jobtree watch-token`, and the same of the client. */
 import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
+import { startWithKeys, unknownJob, useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
-import { startWithKeys, unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

@@ -5,8 +5,8 @@ import { signal } from '../client/signals.ts';
 import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freePort } from '../support/server.ts';
+import { startWithKeys, unknownJob, useServer } from '../support/use-server.ts';
 import { run, start, startOnTerminal, startShell } from './program.ts';
-import { startWithKeys, unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 
@@ -406,4 +406,9 @@ it('jobs lists the newest first, by type and status, and ends quietly when its r
   ).ended;
   expect(piped.stderr).toBe('code 0\n');
   expect(JSON.parse(piped.stdout)).toMatchObject({ type: 'listed' });
+});
+
+it('help that nobody reads is no error', async () => {
+  const { stderr } = await startShell('{ $JOBTREE --help; echo "code $?" >&2; } | true', server.env).ended;
+  expect(stderr).toBe('code 0\n');
 });

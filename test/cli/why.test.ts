@@ -1,7 +1,7 @@
 /** `jobtree why`, and what `jobtree items` says of an item that stands still. */
 import { expect, it } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 import { run } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });

@@ -6,9 +6,9 @@ import { createDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { makeFolder } from './folder.ts';
 import { type Ended, run, start, startOnTerminal, startShell } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 

@@ -2,8 +2,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import { work } from '../support/api.ts';
+import { useServer } from '../support/use-server.ts';
 import { run, startOnTerminal } from './program.ts';
-import { useServer } from './setup.ts';
 
 const server = useServer();
 const list = async (...args: string[]) => (await run(['workers', ...args], { env: server.env })).stdout;

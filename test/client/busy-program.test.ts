@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { useServer } from '../cli/setup.ts';
 import { startProxy } from '../support/proxy.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 

@@ -17,6 +17,7 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
   meanMs: 1_000,
   claimsAhead: true,
   asked: 0,
+  parked: 0,
   hints: 0,
   dry: false,
   limited: false,

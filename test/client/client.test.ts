@@ -1,33 +1,22 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  type Client,
   createClient,
   defineType,
   type ItemSpec,
   type JobSpec,
   JobtreeError,
 } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
-import { freePort, startServer } from '../support/server.ts';
+import { freePort } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let database: TestDatabase;
-let server: App;
-let client: Client;
-beforeAll(async () => {
-  database = await createDatabase();
-  server = await startServer(database.url);
-  client = createClient({ url: server.url });
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await database?.drop();
-});
+const { app: server, client } = useServer();
 
 const unknown = 'Job:01890000-0000-7000-8000-000000000000';
 const refusal = (code: string, field?: string) => expect.objectContaining(field ? { code, field } : { code });
@@ -438,8 +427,28 @@ describe('a server that does not answer', () => {
     await expect(shaky.addItems(id, [{ dedupeKey: 'b' }, {}])).rejects.toEqual(refusal('UNREACHABLE'));
     expect(requests).toBe(1);
     expect((await client.items(id)).nodes).toHaveLength(3);
+    for (const [dedupeKey, count] of [
+      ['c', 2],
+      [null, 1],
+    ] as const) {
+      requests = 0;
+      // From a file of the command line it may be null.
+      const job = { type: 'shaky', dedupeKey, children: [{ type: 'shaky-child' }] } as JobSpec;
+      await shaky.createJob(job).catch((error) => expect(error).toEqual(refusal('UNREACHABLE')));
+      expect(requests).toBe(count);
+    }
     await shaky.close();
     await proxy.close();
+  });
+
+  it('an upload of a path that can not be opened fails the call alone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'jobtree-upload-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'socket');
+    const socket = createNetServer().listen(path);
+    await once(socket, 'listening');
+    await expect(client.upload(path)).rejects.toMatchObject({ code: 'ENXIO' });
+    socket.close();
   });
 
   it('a URL with a user or password is refused without showing them', () => {

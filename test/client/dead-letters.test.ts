@@ -1,24 +1,9 @@
 /** What failed for good, as an operator deals with it: groups, an example, a note, replaying and discarding. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { expect, it } from 'vitest';
 import { newType } from '../support/engine.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-let client: Client;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-  client = createClient({ url: app.url });
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
-  await db.drop();
-});
+const { db, client } = useServer();
 
 const unknownJob = 'Job:00000000-0000-7000-8000-000000000000';
 const unknownOperation = 'Operation:00000000-0000-7000-8000-000000000000';
@@ -123,8 +108,66 @@ it.each([
     'INVALID_INPUT',
     'payload',
   ],
+  [{ types: ['t'] }, { payloadPatch: [1] }, 'INVALID_INPUT', 'payloadPatch'],
+  [{ types: ['t'] }, { payloadPatch: 'x' }, 'INVALID_INPUT', 'payloadPatch'],
+  [
+    { itemIds: [`JobItem:${unknownJob.slice(4)}:1`] },
+    { payload: 1, payloadPatch: {} },
+    'INVALID_INPUT',
+    'payloadPatch',
+  ],
 ])('a replay of %j with %j is refused: %s', async (filter, options, code, field) => {
   await expect(client.replayDeadLetters(filter, options)).rejects.toMatchObject({ code, field });
+});
+
+it('a patch corrects the payload of each item; those that it does not suit stay dead letters', async () => {
+  const type = newType();
+  const large = 'x'.repeat(999_980);
+  const payloads = [
+    { to: 'Ada', amount: 1 },
+    { amount: 2, to: 'Bob' },
+    'Eve',
+    [1],
+    null,
+    { large },
+    ...Array.from({ length: 1_500 }, (_, n) => ({ n })),
+  ];
+  const { id } = await client.createJob({ type, maxFailuresPerItem: 0 });
+  for (let from = 0; from < payloads.length; from += 500)
+    await client.addItems(
+      id,
+      payloads.slice(from, from + 500).map((payload) => ({ payload })),
+    );
+  for (;;) {
+    const claimed = await client.claimItems('w', [{ type, limit: 1_000 }]);
+    if (claimed.length === 0) break;
+    const failure = { code: 'E', message: 'no' };
+    await client.reportOutcomes(claimed.map(({ id }) => ({ assignmentId: id, failure })));
+  }
+  const started = await client.replayDeadLetters(
+    { types: [type] },
+    { payloadPatch: { currency: 'EUR', amount: null } },
+  );
+  let ended = started;
+  for await (ended of client.watchOperation(started.id));
+  expect(ended).toMatchObject({
+    total: payloads.length,
+    done: payloads.length - 3,
+    skipped: 3,
+    skippedReason: 'payload is not an object, which a patch could change.',
+  });
+  const { nodes } = await client.items(id, { first: 6 });
+  expect(nodes.map(({ payload, status }) => [payload, status])).toEqual([
+    [{ to: 'Ada', currency: 'EUR' }, 'READY'],
+    [{ to: 'Bob', currency: 'EUR' }, 'READY'],
+    ['Eve', 'FAILED'],
+    [[1], 'FAILED'],
+    [{ currency: 'EUR' }, 'READY'],
+    [{ large }, 'FAILED'],
+  ]);
+  expect((await client.deadLetterGroups({ types: [type] }))[0]?.count).toBe(3);
+  const claimed = await client.claimItems('w', [{ type, limit: 1_000 }]);
+  expect(claimed.at(-1)?.payload).toEqual({ n: expect.any(Number), currency: 'EUR' });
 });
 
 it('items that are no longer dead letters, and those of cancelled jobs, are skipped', async () => {

@@ -1,29 +1,15 @@
 /** The very code of docs/callbacks.md, with a server, a receiver and a worker. */
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { expect, it } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
 import { request } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort, startServer } from '../support/server.ts';
+import { freePort } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let database: TestDatabase;
-let server: App;
-let client: Client;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  server = await startServer(database.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
-  client = createClient({ url: server.url });
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await database?.drop();
-});
+const { db: database, app: server, client } = useServer({ JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
 
 async function load(name: string, wrap = (code: string) => code) {
   const { code } = await bundle({ main: wrap(example('callbacks.md', name)) }, 'node');

@@ -8,11 +8,11 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { makeFile } from '../cli/folder.ts';
-import { useServer } from '../cli/setup.ts';
 import { data } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { example } from '../support/documentation.ts';
 import { imported } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 let client: Client;

@@ -1,16 +1,12 @@
 /** The very code of docs/failure-policies.md, docs/dependencies.md and docs/serialize-keys.md, with a server and workers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { PermanentError, Worker } from '../../src/client/index.ts';
 import { collect, data, request, subscribe } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let database: TestDatabase;
-let server: App;
-let client: Client;
+const { app: server, client } = useServer();
 let worker: Worker;
 /** The types of the items in the order in which they were worked on. */
 const done: string[] = [];
@@ -19,9 +15,6 @@ const running: { customer: unknown }[] = [];
 let mostOfOne = 0;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  server = await startServer(database.url);
-  client = createClient({ url: server.url });
   const types = [
     'findAddress',
     'sendLetter',
@@ -55,9 +48,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await worker?.stop();
-  await client?.close();
-  await server?.close();
-  await database?.drop();
 });
 
 async function run(page: string, name: string, ...args: unknown[]): Promise<unknown> {

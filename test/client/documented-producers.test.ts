@@ -1,8 +1,8 @@
 /** The very code of docs/producers.md, with a server and workers. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { PermanentError, Worker } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
+import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { useExamples } from '../support/documented-code.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const { load } = useExamples('producers.md');
@@ -30,4 +30,16 @@ it.each([
   onTestFinished(() => log.mockRestore());
   await load('run');
   expect(log.mock.calls).toEqual(printed);
+});
+
+it('many jobs are created at once, and once', async () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  await load('bulk');
+  await load('bulk');
+  expect(log.mock.calls).toEqual([]);
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  const { nodes } = await client.jobs({ filter: { dedupeKeyPrefix: 'greet ' } });
+  expect(nodes).toHaveLength(3);
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { useServer } from '../cli/setup.ts';
 import { example } from '../support/documentation.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -36,6 +36,8 @@ it('the example in a shell works', async () => {
   };
   const created = await run(`${ask}\n${create}`);
   const job = /"id":"Job:([^"]+)"/.exec(created)?.[1] ?? created;
+  // What is not accepted says why.
+  expect(await run(`${ask}\n${create.replace('addOne', '')}`)).toMatch(/"message":".*type/);
   const claimed = await run(`${ask}\n${claim}`);
   expect(claimed).toContain('"payload":42');
   const assignment = /"id":"Assignment:([^"]+)"/.exec(claimed)?.[1] ?? claimed;

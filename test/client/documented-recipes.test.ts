@@ -6,9 +6,9 @@ import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Client, PermanentError, Worker } from '../../src/client/index.ts';
 import { makeFile } from '../cli/folder.ts';
-import { useServer } from '../cli/setup.ts';
 import { examples } from '../support/documentation.ts';
 import { useExamples } from '../support/documented-code.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const { load } = useExamples('recipes.md');

@@ -14,11 +14,11 @@ import type { App } from '../../src/server/create-app.ts';
 import { createJob, request, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example, watchingExample } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const types = ['graphql-ws', 'graphql-sse', 'event-source', 'client', 'tree', 'watchJob'] as const;
 type Name = (typeof types)[number];
@@ -26,7 +26,7 @@ type Name = (typeof types)[number];
 /** How often each is refused on average. With 8, pauses that double without end would take minutes. */
 const refusals = Number(process.env.WATCH_REFUSALS ?? 2);
 
-let database: TestDatabase;
+const database = useDatabase();
 /** What it was a while ago, as a standby that lags would have it. */
 let older: { url: string; drop(): Promise<void> };
 let postgres: TcpProxy;
@@ -38,7 +38,6 @@ let browser: Browser | undefined;
 const jobs = new Map<Name, string>();
 
 beforeAll(async () => {
-  database = await createDatabase();
   const first = await startServer(database.url);
   for (const type of types) {
     jobs.set(type, await createJob(first.url, { type, sealed: true, items: Array(10).fill({}) }));
@@ -59,7 +58,6 @@ afterAll(async () => {
   await server?.close();
   await postgres?.close();
   await older?.drop();
-  await database?.drop();
 });
 
 async function copy(url: string): Promise<typeof older> {
@@ -113,13 +111,15 @@ async function followInPage(jobId: string): Promise<Watching> {
   if (page === undefined) throw new Error('There is no browser.');
   onTestFinished(() => page.close());
   const shown: (number | null)[] = [];
+  let exposed: Promise<unknown> = Promise.resolve();
   const ended = new Promise<void>((resolve, reject) => {
     page.on('pageerror', reject);
-    void page.exposeFunction('show', (_: string, percent: number | null) => {
+    exposed = page.exposeFunction('show', (_: string, percent: number | null) => {
       shown.push(percent);
       if (percent === null || percent === 100) resolve();
     });
   });
+  await exposed;
   await page.goto(`${new URL(balancer.url).origin}/healthz`);
   const main = `
     import { follow } from './example';

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { useExamples } from '../support/documented-code.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const { build, load } = useExamples('workers.md');

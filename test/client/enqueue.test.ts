@@ -9,7 +9,7 @@ import {
   PermanentError,
   Worker,
 } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
+import { useServer } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
 const server = useServer();

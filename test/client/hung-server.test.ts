@@ -1,31 +1,19 @@
 /** A server that takes connections and says nothing any more, as one that is stopped, behind a load balancer that has another. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:net';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Credentials } from '../../src/client/credentials.ts';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { Socket } from '../../src/client/socket.ts';
 import { WorkAvailable } from '../../src/generated/operations.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
-import { startServer, startServerProcess } from '../support/server.ts';
+import { startServerProcess } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
-let database: TestDatabase;
-let other: App;
-beforeAll(async () => {
-  database = await createDatabase();
-  other = await startServer(database.url);
-});
-afterAll(async () => {
-  await other?.close();
-  await database?.drop();
-});
+const { db: database, app: other } = useServer();
 
-it('a worker changes servers after one unanswered heartbeat', {
-  timeout: 60_000,
-}, async () => {
+it('a worker changes servers after one unanswered heartbeat', async () => {
   const hung = await startServerProcess(database.url);
   const balancer = await startProxy(hung.url);
   const client = createClient({ url: other.url });

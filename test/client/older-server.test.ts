@@ -4,7 +4,7 @@ import { Credentials } from '../../src/client/credentials.ts';
 import { Socket } from '../../src/client/socket.ts';
 import { watch } from '../../src/client/watch.ts';
 import { TypedDocumentString } from '../../src/generated/operations.ts';
-import { useServer } from '../cli/setup.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const document = new TypedDocumentString('subscription { jobProgress(jobId: "Job:1") { newlyMade } }');

@@ -21,6 +21,7 @@ const calls: Record<string, Record<string, readonly unknown[]>> = {
     claimItems: ['worker', [{ type, limit: 1 }]],
     createJob: [{ type }],
     createJobAndWait: [{ type }],
+    createJobs: [[{ type }]],
     createWatchToken: ['Job:1'],
     deadLetterCount: [{}],
     deadLetterDigest: [new Date()],

@@ -8,12 +8,12 @@ import {
   Worker,
 } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { freePort, startServer, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 let server: App;
 let proxy: TcpProxy;
 /** Goes to the server directly, while the worker goes through the proxy. */
@@ -21,7 +21,6 @@ let client: Client;
 let worker: Worker | undefined;
 
 beforeAll(async () => {
-  database = await createDatabase();
   // The sweep stays out of it: what is lost for too long is not taken back while a test looks.
   server = await startServer(database.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
   client = createClient({ url: server.url });
@@ -37,7 +36,6 @@ afterEach(async () => {
 afterAll(async () => {
   await client?.close();
   await server?.close();
-  await database?.drop();
 });
 
 /** With a listener, outages are not on the console. */

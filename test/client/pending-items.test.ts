@@ -9,23 +9,21 @@ import {
 } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { newType } from '../support/engine.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let client: Client;
 beforeAll(async () => {
-  db = await createDatabase();
   app = await startServer(db.url);
   client = createClient({ url: app.url });
 });
 afterAll(async () => {
   await client.close();
   await app.close();
-  await db.drop();
 });
 
 async function runExample(name: string, ...args: unknown[]): Promise<unknown> {

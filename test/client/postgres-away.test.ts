@@ -3,21 +3,20 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, type JobtreeError, Worker, watchJob } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { lastOf, request } from '../support/api.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 /** With OUTAGE_MS=60000, whatever gives up after a while does so. */
 const outageMs = Number(process.env.OUTAGE_MS ?? 1_000);
 
-let database: TestDatabase;
+const database = useDatabase();
 /** Between the server and its Postgres. */
 let postgres: TcpProxy;
 let server: App;
 let client: Client;
 beforeAll(async () => {
-  database = await createDatabase();
   postgres = await startProxy(database.url);
   server = await startServer(postgres.url);
   client = createClient({ url: server.url, retryMs: 30_000 + outageMs });
@@ -27,7 +26,6 @@ afterAll(async () => {
   await client?.close();
   await server?.close();
   await postgres?.close();
-  await database?.drop();
 });
 
 const codeOfAnswer = async () => {
@@ -152,8 +150,7 @@ it('a worker reports an outage of Postgres once', { timeout: 120_000 + 2 * outag
   const { id } = await client.createJob({ type: 'told' });
   const { added } = await whileAway(() => client.addItems(id, keyed, { seal: true }));
   expect(added).toBe(2);
-  for await (const progress of client.watchJob(id))
-    if (progress.status === 'COMPLETED') expect(progress.succeeded).toBe(2);
+  expect(await lastOf(client.watchJob(id))).toMatchObject({ status: 'COMPLETED', succeeded: 2 });
   await worker.stop();
   expect(told).toEqual(['disconnected']);
 });

@@ -7,19 +7,17 @@ import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { SocketReader } from '../../src/server/sockets/socket-reader.ts';
 import { createJob, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 beforeAll(async () => {
-  db = await createDatabase();
   app = await startServer(db.url);
 });
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 async function restart(): Promise<void> {

@@ -1,8 +1,8 @@
 /** Exporting results with the client: what breaks off goes on. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 let proxy: TcpProxy;

@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { revokeApiKey } from '../../src/domain/access/api-keys.ts';
-import { useServer } from '../cli/setup.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey, statementsOf } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freePort, startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const program = fileURLToPath(new URL('../support/running-worker.ts', import.meta.url));
@@ -221,6 +221,8 @@ it('a worker started with start() continues after a refusal', async () => {
   expect(await refused).toMatchObject({ code: 'UNAUTHENTICATED' });
   ({ key: token } = await makeKey(db, ['worker']));
   await connected;
+  // It follows hints again, too.
+  await expect.poll(() => db.query('select name from jobtree.worker')).toEqual([{ name: worker.name }]);
 });
 
 it('runOnce() throws if no server answers, or if the server refuses the key', async () => {

@@ -1,26 +1,12 @@
 /** Schedules through the client, against a server that makes what is due. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient, type ScheduleSpec, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { expect, it } from 'vitest';
+import { type ScheduleSpec, Worker } from '../../src/client/index.ts';
 import { data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { anyRow } from '../support/locks.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let server: App;
-let client: Client;
-beforeAll(async () => {
-  db = await createDatabase();
-  server = await startServer(db.url);
-  client = createClient({ url: server.url });
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await db?.drop();
-});
+const { db, app: server, client } = useServer();
 
 const refusal = (code: string, field: string) => expect.objectContaining({ code, field });
 const spec = (name: string, more: Partial<ScheduleSpec> = {}): ScheduleSpec => ({

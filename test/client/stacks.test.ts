@@ -6,7 +6,7 @@ import type { ReportedFailure } from '../../src/client/worker/events.ts';
 import { failed } from '../../src/client/worker/outcome.ts';
 import { stackOf } from '../../src/client/worker/stack.ts';
 import { run } from '../cli/program.ts';
-import { useServer } from '../cli/setup.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 let counter = 0;

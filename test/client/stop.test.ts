@@ -4,33 +4,19 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { type Client, createClient, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
-let database: TestDatabase;
-let server: App;
+const { app: server, client } = useServer();
 let proxy: TcpProxy;
 /** Goes to the server directly, while workers go through the proxy. */
-let client: Client;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  server = await startServer(database.url);
-  client = createClient({ url: server.url });
-});
 beforeEach(async () => {
   proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await database?.drop();
 });
 
 it('a stopping worker with an unanswered request lets its process end', async () => {

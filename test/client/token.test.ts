@@ -1,27 +1,19 @@
 /** Clients that show who they are, and go on when what they showed is not good any more. */
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient, Worker, watchJob } from '../../src/client/index.ts';
 import { revokeApiKey } from '../../src/domain/access/api-keys.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { run } from '../cli/program.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { lastOf } from '../support/api.ts';
 import { makeKey, statementsOf } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { forge, watchToken } from '../support/watch-tokens.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 let admin: string;
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   admin = (await makeKey(db, ['admin'])).key;
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 const revoke = (id: string) => revokeApiKey(statementsOf(db), id);
@@ -35,8 +27,7 @@ it('a token is sent in every way: requests, the socket, uploads, results', async
     types: { file: { concurrency: 2, handler: async (payload) => payload } },
   });
   await worker.start();
-  for await (const progress of client.watchJob(id))
-    if (progress.status === 'COMPLETED') expect(progress.succeeded).toBe(2);
+  expect(await lastOf(client.watchJob(id))).toMatchObject({ status: 'COMPLETED', succeeded: 2 });
   const results = [];
   const { lines } = await client.exportResults(id);
   for await (const line of lines) results.push(JSON.parse(line).result);
@@ -197,6 +188,30 @@ it('a socket is opened when its token is there, however long that takes', async 
   expect((await first).value).toMatchObject({ itemCount: 1 });
   await watch.return();
   await Promise.all([client.close(), maker.close()]);
+});
+
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('It is being replaced.');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('It is being replaced.'))],
+])('a token function that %s fails what needs the token at that time, and nothing else', async (_, fail) => {
+  let isFailing = true;
+  const token = () => (isFailing ? fail() : admin);
+  const client = createClient({ url: app.url, token, retryMs: 0 });
+  await expect(client.createJob({ type: 'token' })).rejects.toThrow();
+  const worker = new Worker({ client, types: { token: { concurrency: 1, handler: () => null } } });
+  const failed = new Promise((resolve) => worker.once('disconnected', resolve));
+  await worker.start();
+  expect(await failed).toMatchObject({ code: 'UNREACHABLE' });
+  isFailing = false;
+  const { id } = await client.createJob({ type: 'token', items: [{}], sealed: true });
+  expect(await lastOf(client.watchJob(id))).toMatchObject({ status: 'COMPLETED', succeeded: 1 });
+  await worker.stop();
+  await client.close();
 });
 
 function defer(): { promise: Promise<void>; resolve: () => void } {

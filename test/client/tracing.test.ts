@@ -18,11 +18,11 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { PermanentError, Worker, type WorkerOptions } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { data, request } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
 import { newType } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 

@@ -7,19 +7,18 @@ import { z } from 'zod';
 import { type Client, createClient, defineType, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { newType } from '../support/engine.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-let db: TestDatabase;
+const db = useDatabase();
 let servers: App[];
 let clients: Client[];
 let client: Client;
 beforeAll(async () => {
-  db = await createDatabase();
   servers = [await startServer(db.url), await startServer(db.url)];
   clients = servers.map(({ url }) => createClient({ url }));
   client = clients[0] as Client;
@@ -27,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of clients) await one.close();
   for (const server of servers) await server.close();
-  await db.drop();
 });
 
 const payload = { type: 'object', required: ['to'], properties: { to: { type: 'string' } } };
@@ -97,6 +95,13 @@ describe('a payload that does not match is refused', () => {
     await expect(client.replayDeadLetters(filter, { payload: {} })).rejects.toMatchObject(
       invalid('payload.to'),
     );
+
+    const patched = await client.replayDeadLetters({ jobId: id }, { payloadPatch: { to: 1 } });
+    expect(patched).toMatchObject({
+      done: 0,
+      skipped: 1,
+      skippedReason: `payload.to must be string (version 1 of ${type}).`,
+    });
 
     const template = { type, sealed: true, items: [{ payload: 'x' }] };
     await expect(client.schedules.put({ name: type, everyMs: 60_000, template })).rejects.toMatchObject(
@@ -288,6 +293,14 @@ describe('a result whose mapping creates an invalid payload', () => {
     const reports = [list, whole].map(({ ids }) => ({ assignmentId: ids[0] as string, result: { all } }));
     expect(await client.reportOutcomes(reports)).toMatchObject(Array(2).fill({ status: 'ACCEPTED' }));
     expect(await fed(type)).toEqual([]);
+  });
+
+  it('is no result if it is a snooze', async () => {
+    const { type } = await typed();
+    const { ids } = await feeding(type, {}, [1]);
+    expect(await client.reportOutcomes([{ assignmentId: ids[0] as string, snoozeMs: 60_000 }])).toMatchObject(
+      [{ status: 'ACCEPTED', retryAt: expect.any(String) }],
+    );
   });
 
   it("fails the parent's item for good if a worker of the library reports it", async () => {

@@ -1,5 +1,6 @@
 /** What a worker is told while it runs, and what it tells: concurrency, pauses, time limits, batches, middleware, events. */
 import { on, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Assignment,
@@ -17,8 +18,9 @@ import {
 } from '../../src/client/index.ts';
 import type { NoteItemsMutationVariables } from '../../src/generated/operations.ts';
 import * as operations from '../../src/generated/operations.ts';
-import { useServer } from '../cli/setup.ts';
+import { claimsWaiting } from '../support/claims-waiting.ts';
 import { eventually } from '../support/eventually.ts';
+import { useServer } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
 const server = useServer();
@@ -79,6 +81,28 @@ it('concurrency changes up and down while the worker runs', async () => {
   }
 });
 
+it('a claim that waits asks for no more than a lowered concurrency allows', async () => {
+  const client = connect();
+  const type = newType();
+  const { handler, ends } = gate();
+  const types = { [type]: { concurrency: 4, handler, claimAhead: false } };
+  const worker = new Worker({ client, pollIntervalMs: 86_400_000, types });
+  workers.push(worker);
+  await worker.start();
+  await claimsWaiting(server.url, 1);
+  worker.setConcurrency(type, 1);
+  // By then the worker has told the server, on the same connection.
+  await nextTurn();
+  const { id } = await client.createJob({ type, items: numbered(4), sealed: true });
+  await eventually(() => expect(ends).toHaveLength(1));
+  const leased = await server.db.query('select from jobtree.assignment where job_id = $1', [id.slice(4)]);
+  expect(leased).toHaveLength(1);
+  for (let i = 0; i < 4; i++) {
+    await eventually(() => expect(ends.length).toBeGreaterThan(i));
+    ends[i]?.();
+  }
+});
+
 it.each([
   ['other', 1, 'The worker does not do other.'],
   ['own', 0, 'concurrency is 0; it must be a whole number from 1 to 10000.'],
@@ -120,6 +144,21 @@ it('a worker that is paused before it starts claims nothing until resume()', asy
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'READY', assignment: null }]);
   worker.resume();
   await once(worker, 'succeeded');
+});
+
+it('a concurrency that is set before the start claims nothing', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: numbered(1), sealed: true });
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
+  worker.setConcurrency(type, 2);
+  await nextTurn();
+  // A claim would be answered before these.
+  for (let i = 0; i < 5; i++) await client.job(id);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'READY', assignment: null }]);
+  const succeeded = once(worker, 'succeeded');
+  await worker.start();
+  await succeeded;
 });
 
 it('a handler that takes longer than timeoutMs is aborted, and the attempt fails', async () => {
@@ -446,7 +485,10 @@ it('events support on, off, once and iteration, as in node:events', async () => 
   expect(heard).toBe(2);
 });
 
-it('runOnce() processes everything ready, including new items of every type, and stops', async () => {
+// Sooner than a claim that waits at the server is answered with nothing.
+it('runOnce() processes everything ready, including new items of every type, and stops', {
+  timeout: 20_000,
+}, async () => {
   const client = connect();
   const [first, second] = [newType(), newType()];
   const { id } = await client.createJob({

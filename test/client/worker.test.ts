@@ -1,37 +1,22 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   AssignmentEndedError,
-  type Client,
-  createClient,
   defineType,
   type Handler,
   PermanentError,
   Worker,
   type WorkerOptions,
 } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 import { signal } from './signals.ts';
 
-let database: TestDatabase;
-let server: App;
-let client: Client;
+const { db: database, client } = useServer({ JOBTREE_SWEEP_INTERVAL_MS: '100' });
 const workers: Worker[] = [];
 
-beforeAll(async () => {
-  database = await createDatabase();
-  server = await startServer(database.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
-  client = createClient({ url: server.url });
-});
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.stop()));
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await database?.drop();
 });
 
 /** A type of its own for each test, so that workers of others don't meet it. */

@@ -1,4 +1,4 @@
-"""A worker that does as its payloads say: `worker.py URL CONCURRENCY POLL_SECONDS STOP_SECONDS TYPE`."""
+"""A worker that does as its payloads say: `worker.py URL CONCURRENCY POLL_SECONDS STOP_SECONDS TYPE…`."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ def handle(payload, item):
     return payload.get("result")
 
 
-url, concurrency, poll, stop, type_ = sys.argv[1:]
+url, concurrency, poll, stop, *types = sys.argv[1:]
 Worker(
-    {type_: handle}, url=url, concurrency=int(concurrency), poll_seconds=float(poll), stop_seconds=float(stop)
+    {type: handle for type in types}, url=url, concurrency=int(concurrency), poll_seconds=float(poll), stop_seconds=float(stop)
 ).run()

@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type ItemSpec } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { claimsWaiting } from '../support/claims-waiting.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const languages: [string, string[]][] = [
@@ -23,18 +24,16 @@ interface Created {
   readonly id: string;
 }
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let proxy: TcpProxy;
 beforeAll(async () => {
-  db = await createDatabase();
   app = await startServer(db.url);
   proxy = await startProxy(app.url);
 });
 afterAll(async () => {
   await proxy.close();
   await app.close();
-  await db.drop();
 });
 
 describe.each(languages)('the worker in %s', (language, [program = '', ...words]) => {
@@ -198,7 +197,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     proxy.mend(app.url);
     expect(await outcomes(job)).toEqual([done(1), done(2)]);
     expect(await outcomes(await create(type, [{ payload: { result: 3 } }]))).toEqual([done(3)]);
-  });
+  }, 20_000);
 
   it('at SIGTERM finishes what runs and claims no more', async () => {
     const type = newType();
@@ -214,6 +213,18 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(row).toEqual({ count: 1 });
     start(type);
     expect(await outcomes(job)).toEqual([done(1), done(2)]);
+  });
+
+  it('at SIGTERM ends although the server is gone', async () => {
+    const worker = start(newType());
+    await claimsWaiting(app.url, 1);
+    proxy.cut();
+    try {
+      worker.kill('SIGTERM');
+      expect(await once(worker, 'close')).toEqual([0, null]);
+    } finally {
+      proxy.mend();
+    }
   });
 
   it('gives back what does not end in time, at no cost', async () => {
@@ -250,6 +261,10 @@ it('the worker in Python logs that it is connected, that it is not, and the firs
       sealed: true,
     });
     await logs(/JobItem:\S+ of Python, with a log failed at attempt 1: RuntimeError: It fails\.\n$/);
+    // The server closes connections that were idle for some seconds, and the claim that waits is left: no reason for a warning.
+    await eventually(() => expect(proxy.connections).toBe(1));
+    expect(await client.run(type, { result: 1 })).toBe(1);
+    expect(log).not.toMatch(/no answer/);
     proxy.cut();
     await logs(/no answer from http:.*; trying again\n$/);
     proxy.mend();
@@ -259,5 +274,42 @@ it('the worker in Python logs that it is connected, that it is not, and the firs
     child.kill('SIGKILL');
     await ended;
     await client.close();
+  }
+});
+
+it('the worker in Python gives back what a claim got that waits at another server than its repeat reached', async () => {
+  const [full, other] = ['Python, full', 'Python, other'];
+  const second = await startServer(db.url);
+  const client = createClient({ url: app.url });
+  const child = spawn('python3', [file('worker.py'), proxy.url, '1', '600', '600', full, other], {
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'close');
+  try {
+    // It takes until the connection counts as idle: the report, and the claim with it, go on a new one.
+    const first = client.run(full, { sleepMs: 4_000 });
+    await eventually(async () => {
+      const held = await db.query(
+        `select from jobtree.lease l join jobtree.job j on j.id = l.job_id where j.type = $1`,
+        [full],
+      );
+      expect(held).toHaveLength(1);
+    });
+    await claimsWaiting(app.url, 1);
+    proxy.mend(second.url);
+    await first;
+    await claimsWaiting(app.url, 1);
+    expect(await client.run(other, { result: 1 }, { backoffMs: [0], heartbeatIntervalMs: 1_000 })).toBe(1);
+    const lost = await db.query(
+      `select from jobtree.assignment where state = 'LOST' and job_id in (select id from jobtree.job where type = $1)`,
+      [other],
+    );
+    expect(lost).toEqual([]);
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+    proxy.mend(app.url);
+    await client.close();
+    await second.close();
   }
 });

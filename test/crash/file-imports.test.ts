@@ -12,11 +12,11 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { storeKinds, useStore } from '../support/stores.ts';
 import { withoutSwift } from '../support/swift.ts';
 import { sha256Of } from '../support/uploads.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const isLong = process.env.FILES_LONG !== undefined;
 const megabytes = Number(process.env.FILES_MB ?? (isLong ? 200 : 3));
@@ -24,18 +24,16 @@ const megabytes = Number(process.env.FILES_MB ?? (isLong ? 200 : 3));
 const mostMegabytes = 200;
 
 const store = useStore(withoutSwift ? 'Postgres' : 'S3');
-let db: TestDatabase;
+const db = useDatabase();
 let folder: string;
 const servers: ServerProcess[] = [];
 
 beforeAll(async () => {
-  db = await createDatabase();
   folder = await mkdtemp(join(tmpdir(), 'jobtree-files-'));
 });
 afterAll(async () => {
   for (const server of servers) await server.end();
   await rm(folder, { recursive: true });
-  await db.drop();
 });
 
 const description =

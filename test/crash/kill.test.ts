@@ -12,27 +12,25 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createJob, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { cli, freePort, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const rows = Number(process.env.CRASH_ROWS ?? 3_000);
 const workerScript = fileURLToPath(new URL('../support/crash-worker.ts', import.meta.url));
 const type = 'crash';
 
-let db: TestDatabase;
+const db = useDatabase();
 let folder: string;
 let server: ServerProcess;
 const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
-  db = await createDatabase();
   folder = await mkdtemp(join(tmpdir(), 'jobtree-crash-'));
 });
 afterAll(async () => {
   for (const worker of workers) await end(worker, 'SIGTERM');
   await server.end();
   await rm(folder, { recursive: true });
-  await db.drop();
 });
 
 function startWorker(): ChildProcess {

@@ -3,11 +3,11 @@
  * finished by another server if the first one dies. What is left over is what a transaction holds, so that no server can be
  * too fast for the test. LARGE_JOB_RANGES makes them larger.
  */
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, type JobProgress, JobtreeError } from '../../src/client/index.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { anyRow } from '../support/locks.ts';
 import { startServer, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 /** Above what a call cancels at once, and a step deletes. */
 const rangeCount = Number(process.env.LARGE_JOB_RANGES ?? 30_000);
@@ -16,11 +16,7 @@ const heldCount = 400;
 const doneCount = 100;
 const settings = { JOBTREE_SWEEP_INTERVAL_MS: '100', JOBTREE_LOG_LEVEL: 'error' };
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 const keyOf = (id: string) => id.slice('Job:'.length);
 
@@ -129,7 +125,7 @@ async function expectNothingLeft(id: string): Promise<void> {
     'progress_delta',
   ])
     expect(await db.query(`select from jobtree.${table} where job_id = $1 limit 1`, [keyOf(id)])).toEqual([]);
-  expect(await db.query('select from jobtree.tree_deletion where root_id = $1', [keyOf(id)])).toEqual([]);
+  expect(await db.query('select from jobtree.tree where root_id = $1', [keyOf(id)])).toEqual([]);
 }
 
 it('cancelling a job with very many ranges answers at once, and ends with exact numbers while watched', async () => {

@@ -8,22 +8,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { anyRow } from '../support/locks.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const kills = Number(process.env.SCHEDULES_KILLS ?? 2);
 const seconds = Number(process.env.SCHEDULES_SECONDS ?? 8);
 
-let db: TestDatabase;
+const db = useDatabase();
 const servers: ServerProcess[] = [];
 beforeAll(async () => {
-  db = await createDatabase();
   servers.push(await startServerProcess(db.url), await startServerProcess(db.url));
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.end('SIGKILL')));
-  await db?.drop();
 });
 
 it(`each occurrence is created exactly once while a server is killed ${kills} times`, async () => {

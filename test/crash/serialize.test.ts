@@ -12,9 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/ports.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const total = Number(process.env.SERIALIZE_ITEMS ?? 100);
 const rounds = (process.env.SERIALIZE_KEYS ?? '1,50').split(',').map(Number);
@@ -26,7 +26,7 @@ const types = ['first', 'second'];
 const processes = 4;
 const workersEach = 4;
 
-let db: TestDatabase;
+const db = useDatabase();
 const servers: ServerProcess[] = [];
 const ports: number[] = [];
 const workers: ChildProcess[] = [];
@@ -51,7 +51,6 @@ const killWorkers = async (i: number) => {
 };
 
 beforeAll(async () => {
-  db = await createDatabase();
   for (const i of [0, 1]) {
     ports[i] = await freePort();
     await startServer(i);
@@ -61,7 +60,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(workers.map((_, i) => killWorkers(i)));
   await Promise.all(servers.map((server) => server.end('SIGKILL')));
-  await db?.drop();
 });
 
 /** The jobs of a round: of two types, in two trees. */

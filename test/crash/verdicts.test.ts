@@ -1,20 +1,18 @@
 /** A server that is killed between a verdict and what follows from it: another one cancels and releases the rest, and the tree ends. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { collect, createJob, data, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { anyRow } from '../support/locks.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let server: ServerProcess;
 
 beforeAll(async () => {
-  db = await createDatabase();
   server = await startServerProcess(db.url, { JOBTREE_LOG_LEVEL: 'warn' });
 });
 afterAll(async () => {
   await server?.end();
-  await db?.drop();
 });
 
 it('the next server cancels the items of a failed job and releases a job whose wait is over', async () => {

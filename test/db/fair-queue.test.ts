@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FairQueue, pathOf } from '../../src/db/fair-queue.ts';
+import { FairQueue, pathOf } from '../../src/concurrency/fair-queue.ts';
 
 interface Thing {
   readonly name: string;

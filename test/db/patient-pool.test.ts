@@ -1,14 +1,10 @@
 /** A pool that others use as they use pg's own. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { PatientPool } from '../../src/db/patient-pool.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 /** Resolves with what nobody catches, which would end this process otherwise. */
 function nextFault(): Promise<unknown> {

@@ -1,13 +1,9 @@
 /** A migration makes functions anew while servers call them. */
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 it.each(['call', 'read'])(
   'a %s that is about to use a function is repeated if a migration replaces the function',

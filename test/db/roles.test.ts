@@ -9,14 +9,14 @@ import { applyRoles, migrate, migrationsDirectory } from '../../src/db/migrate.t
 import { readFunctionFiles } from '../../tools/stored-functions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documentedFunctions } from '../support/sql-page.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const roles = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'] as const;
 type Role = (typeof roles)[number];
 
-let db: TestDatabase;
+const db = useDatabase();
 const clients = new Map<Role, pg.Client>();
 beforeAll(async () => {
-  db = await createDatabase();
   await applyRoles(db.url);
   // Twice is as good as once.
   await applyRoles(db.url);
@@ -27,7 +27,6 @@ afterAll(async () => {
     await client.end();
     await db.query(`drop role ${user(role)}`);
   }
-  await db.drop();
 });
 
 const user = (role: Role) => `${role}_${new URL(db.url).pathname.slice(1)}`;
@@ -271,7 +270,7 @@ it('keeps its rights through a migration that replaces the functions', async () 
       `select proname from pg_proc where pronamespace = 'jobtree'::regnamespace and prosecdef order by 1`,
     );
   const before = await definers();
-  expect(before).toHaveLength(9);
+  expect(before).toHaveLength(10);
   const directory = mkdtempSync(join(tmpdir(), 'jobtree-migrations-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   cpSync(migrationsDirectory, directory, { recursive: true });

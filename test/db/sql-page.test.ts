@@ -4,21 +4,17 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { integer, pgTable } from 'drizzle-orm/pg-core';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { applyRoles } from '../../src/db/migrate.ts';
 import { PrismaClient } from '../../src/generated/prisma/client.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example, examples } from '../support/documentation.ts';
 import { documentedFunctions, documentedTables, documentedViews } from '../support/sql-page.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 beforeAll(async () => {
-  db = await createDatabase();
   await db.query('create table orders (id integer primary key)');
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 describe('the public SQL interface', () => {

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../src/db/database.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let database: Database;
 beforeAll(async () => {
-  db = await createDatabase();
   await db.query('create table fact (is_end boolean)');
   await db.query('create sequence runs');
   // It looks, and then goes on until it is let go. A lock would end by itself after a second.
@@ -23,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.close();
-  await db.drop();
 });
 
 it('equal surveys of a tenant that wait for their turn run once, and see what was there when they were asked for', async () => {

@@ -1,20 +1,16 @@
 /** A connection to Postgres that dies without a word, as behind a firewall that forgets it: nothing comes back any more. */
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../src/db/database.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let proxy: TcpProxy;
-beforeAll(async () => {
-  db = await createDatabase();
-});
 beforeEach(async () => {
   proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
 });
-afterAll(() => db.drop());
 
 function open(): Database {
   const database = new Database({ url: proxy.url, poolSize: 1, timeoutMs: 500, onIdleError: () => {} });

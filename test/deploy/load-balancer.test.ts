@@ -3,17 +3,17 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startNginx, withoutNginx } from '../support/nginx.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { until } from '../support/transport.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const watcherCount = 50;
 const itemsBetween = 150;
 const progress = 'subscription ($id: ID!) { jobProgress(jobId: $id) { status succeeded itemCount } }';
 
 describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx', () => {
-  let db: TestDatabase;
+  const db = useDatabase();
   let balancer: Awaited<ReturnType<typeof startNginx>>;
   const servers: ServerProcess[] = [];
   const start = (port?: string) =>
@@ -26,14 +26,12 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
       ...(port === undefined ? {} : { JOBTREE_PORT: port }),
     });
   beforeAll(async () => {
-    db = await createDatabase();
     servers.push(...(await Promise.all([start(), start()])));
     balancer = await startNginx(servers.map(({ url }) => url));
   });
   afterAll(async () => {
     await balancer.stop();
     await Promise.all(servers.map((server) => server.end()));
-    await db.drop();
   });
 
   it('queries, WebSockets and large requests pass', async () => {

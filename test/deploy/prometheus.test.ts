@@ -2,27 +2,20 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { PermanentError, Worker } from '../../src/client/index.ts';
 import { type Prometheus, rulesFile, startPrometheus, withoutPrometheus } from '../support/prometheus.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const dashboard = JSON.parse(
   readFileSync(new URL('../../deploy/grafana/jobtree.json', import.meta.url), 'utf8'),
 ) as { panels: { title: string; targets: { expr: string }[] }[] };
 
 describe.skipIf(withoutPrometheus)('Prometheus', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
+  const { app, client } = useServer();
   let worker: Worker;
   let prometheus: Prometheus;
 
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
     const handler = (payload: unknown) => {
       if (payload === 'bad') throw new PermanentError('no');
       return null;
@@ -34,9 +27,6 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
   afterAll(async () => {
     await prometheus?.stop();
     await worker?.stop();
-    await client?.close();
-    await app?.close();
-    await db?.drop();
   });
 
   const add = () =>

@@ -11,11 +11,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { claimItems } from '../../src/domain/claims/claim-items.ts';
+import { heartbeat } from '../../src/domain/claims/heartbeat.ts';
+import { findUnfolded, sweepLeases } from '../../src/domain/claims/sweep.ts';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
-import { claimItems } from '../../src/domain/work/claim-items.ts';
-import { heartbeat } from '../../src/domain/work/heartbeat.ts';
-import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
-import { findUnfolded, sweepLeases } from '../../src/domain/work/sweep.ts';
+import { reportOutcomes } from '../../src/domain/reports/report-outcomes.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { checkAll, commandsOf } from '../support/model/commands.ts';
 import { actions, Crowd } from '../support/model/crowd.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 async function clear(): Promise<void> {
   const tables =
-    'job job_progress progress_delta stored stored_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue held_delta rate_slice serialize_key blocked_item ended_head'.split(
+    'job job_progress progress_delta stored stored_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree queue held_delta rate_slice serialize_key blocked_item ended_head'.split(
       ' ',
     );
   await db.query(`truncate ${tables.map((table) => `jobtree.${table}`).join(', ')}`);

@@ -1,29 +1,25 @@
 /** Races, each forced: one side holds its locks, the other is seen to wait (or to pass by), then the first lets go. */
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Assignment } from '../../src/domain/claims/assignment.ts';
+import { claimItem } from '../../src/domain/claims/claim-item.ts';
+import { claimItems } from '../../src/domain/claims/claim-items.ts';
+import { heartbeat } from '../../src/domain/claims/heartbeat.ts';
+import { findMissedEntries } from '../../src/domain/claims/missed-entries.ts';
+import { releaseAssignments } from '../../src/domain/claims/release-assignments.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
-import {
-  cancelOperation,
-  readOperations,
-  runSome,
-  startOperation,
-} from '../../src/domain/items/operations.ts';
 import { updateItem } from '../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
-import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
-import { foldProgress, foldTrees } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import { cancelOperation, readOperations, startOperation } from '../../src/domain/operations/operations.ts';
+import { runSome } from '../../src/domain/operations/run-operation.ts';
+import { foldProgress, foldTrees } from '../../src/domain/progress/fold-progress.ts';
+import { reportOutcomes } from '../../src/domain/reports/report-outcomes.ts';
+import { deleteJob } from '../../src/domain/retention/delete-job.ts';
 import { assignmentIdOf, type ItemKey, splitAssignmentId } from '../../src/domain/values/ids.ts';
 import { splitTexts } from '../../src/domain/values/json-text.ts';
-import type { Assignment } from '../../src/domain/work/assignment.ts';
-import { claimItem } from '../../src/domain/work/claim-item.ts';
-import { claimItems } from '../../src/domain/work/claim-items.ts';
-import { heartbeat } from '../../src/domain/work/heartbeat.ts';
-import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
-import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { BusyError, JobSealedError, NotFoundError } from '../../src/errors.ts';
 import { itemOf, newClaimId, newType, useEngine } from '../support/engine.ts';
 import { anyRow, lockWaiters } from '../support/locks.ts';
@@ -867,11 +863,24 @@ describe('fold', () => {
       await sealAll();
       await otherCalls('cancel_job', one);
       const folds = await foldAll();
-      expect([await complete(), folds.get(one)?.retry]).toEqual([others, true]);
+      expect([await complete(), folds.has(one)]).toEqual([others, false]);
       await other.query('commit');
       await foldAll();
       expect(await complete()).toBe(others + 1);
       expect((await t.fold(one))[type]).toMatchObject({ succeeded: 1, cancelled: 0, outcome: 'CANCELLED' });
+    });
+
+    it('a fold that completes a job is in flight: a cancellation of the job waits, and finds it complete', async () => {
+      const { type, one, sealAll } = await doneTrees();
+      await sealAll();
+      await otherCalls('fold_trees', [one], [0]);
+      const cancelled = cancelJob(t.engine, one);
+      await lockWaiters(t.db, 1);
+      await other.query('commit');
+      await cancelled;
+      expect((await t.fold(one))[type]).toMatchObject({ succeeded: 1, outcome: 'SUCCEEDED' });
+      const [job] = await t.db.query('select cancelled_at from jobtree.job where id = $1', [one]);
+      expect(job).toEqual({ cancelled_at: null });
     });
 
     it('a replay is in flight: its tree is skipped, and complete only when the item is done again', async () => {
@@ -1109,7 +1118,7 @@ describe('deletion against workers', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     await again;
-    expect(await t.db.query('select from jobtree.tree_deletion where root_id = $1', [jobId])).toEqual([]);
+    expect(await t.db.query('select from jobtree.tree where root_id = $1', [jobId])).toEqual([]);
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });
 
@@ -1338,7 +1347,7 @@ describe('replay', () => {
 
   it('an operation meets a locked tree, does the others, and that one later', async () => {
     const [locked, free] = [await dead(1), await dead(1)];
-    await other.query('select from jobtree.job_progress where job_id = $1 for update', [locked.jobId]);
+    await other.query('select from jobtree.tree where root_id = $1 for update', [locked.jobId]);
     const id = await startOperation(t.engine, 'REPLAY', { types: [locked.type, free.type] });
     expect(await operationOf(id)).toMatchObject({ total: 2, done: 1, finishedAt: null });
     expect(await statesOf(free.jobId)).toEqual(['READY']);

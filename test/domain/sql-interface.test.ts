@@ -1,11 +1,11 @@
 /** The stored functions as SQL callers use them: what the API would refuse, they refuse as well, and store nothing of it. */
 import { describe, expect, it } from 'vitest';
+import { claimItems } from '../../src/domain/claims/claim-items.ts';
+import { heartbeat } from '../../src/domain/claims/heartbeat.ts';
 import type { NewJob } from '../../src/domain/jobs/create-job.ts';
-import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { type Report, reportOutcomes } from '../../src/domain/reports/report-outcomes.ts';
+import { deleteJob } from '../../src/domain/retention/delete-job.ts';
 import { assignmentIdOf, splitAssignmentId } from '../../src/domain/values/ids.ts';
-import { claimItems } from '../../src/domain/work/claim-items.ts';
-import { heartbeat } from '../../src/domain/work/heartbeat.ts';
-import { type Report, reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newClaimId, newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

@@ -5,25 +5,29 @@ import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
-import { actions, type Hand } from '../support/dashboard-actions.ts';
+import { actions, calledBack, dropIn, type Hand, receiveCallbacks } from '../support/dashboard-actions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
 
 describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
   let db: TestDatabase;
   let app: App;
   let client: Client;
+  let receiver: Receiver;
   let browser: Browser;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url);
+    app = await startServer(db.url, calledBack);
     client = createClient({ url: app.url });
+    receiver = await receiveCallbacks();
     browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser.close();
     await client.close();
     await app.close();
+    await receiver.close();
     await db.drop();
   });
 
@@ -43,6 +47,12 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
         page
           .locator('input[type=file]')
           .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }),
+      drop: (selector, name, text) => page.locator(selector).evaluate(dropIn, { name, text }),
+      click: (selector, x, y) => page.locator(selector).click({ position: { x, y } }),
+      async key(name, selector) {
+        if (selector !== undefined) await page.locator(selector).focus();
+        await page.keyboard.press(name);
+      },
       async closeDialog() {
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
@@ -53,7 +63,7 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
   it.each(Object.entries(actions))('%s', async (name, carryOut) => {
     const type = `action-${Object.keys(actions).indexOf(name)}`;
     const { page, problems } = await openDashboard(browser, app.url, '/');
-    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, type });
+    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, receiver, type });
     await expect.poll(ask).toEqual(is);
     expect(problems).toEqual([]);
     await page.close();

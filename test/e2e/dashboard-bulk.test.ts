@@ -1,32 +1,16 @@
 /** All trees that match the filters are cancelled or deleted on the dashboard; and what can be undone exactly is. */
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, failAll, openDashboard, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('all that match', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await client.close();
-    await app.close();
-    await db.drop();
-  });
+  const { db, app, client } = useServer();
+  const browser = useBrowser();
   const open = async (path: string, options = {}) =>
     (await openDashboard(browser, app.url, path, options)).page;
   const createMany = async (type: string, count: number) => {
@@ -78,6 +62,7 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     await dialog.getByText('12 trees are deleted').waitFor();
     expect([await countOf('order'), await countOf('other')]).toEqual([0, 1]);
     await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('link', { name: 'Operations' }).click();
     await page.getByText('12 trees are deleted').waitFor();
     await page.close();

@@ -1,33 +1,17 @@
 /** The page of a tree says what its items failed of, while it is open, and leads to where that is mended. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, failAll, openDashboard, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('why items of a tree failed', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await client.close();
-    await app.close();
-    await db.drop();
-  });
+  const { db, app, client } = useServer();
+  const browser = useBrowser();
 
   const open = async (path: string, options = {}) =>
     (await openDashboard(browser, app.url, path, options)).page;

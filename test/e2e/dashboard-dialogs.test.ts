@@ -2,28 +2,23 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard, prepare, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 /** As long as names that people give, and without a place to break. */
 const type = 'billing.recalculate_invoices_of_all_customers_of_the_last_year';
 const key = 'customer-00000000000000000000000000000000000000000000000000000017';
 
 describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { db, app } = useServer();
   let browser: Browser;
   let ids: Awaited<ReturnType<typeof prepare>>;
   let held: { tree: string; scheduled: string; behind: string };
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
     await makeKey(db, ['watcher'], { name: 'a screen on the wall' });
@@ -40,8 +35,6 @@ describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   describe.each(views)('%s, %s', (scheme, device, size) => {
@@ -124,6 +117,15 @@ describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
       await look('standstill of an item');
       await openEach(`/items/${ids.failedItem}`, ['Replay']);
       await openEach(`/dead-letters/${ids.group}`, ['Replay all', 'Discard all', 'Note']);
+      await open('Replay all');
+      const correction = dialog.getByLabel('Change each payload');
+      await correction.fill('["row"]');
+      await dialog.getByText('Enter a JSON object').waitFor();
+      await look('wrong correction');
+      await correction.fill('{"row": null, "customer": {"name": "Ada", "country": "GB"}}');
+      await dialog.getByText('"customer"').first().waitFor();
+      await look('correction');
+      await close();
       await openEach('/dead-letters?type=import', ['Replay all that match', 'Discard all that match']);
       await openEach('/api-keys', ['Revoke']);
       await openEach('/schedules', ['Run now', 'Skip next', 'Pause']);

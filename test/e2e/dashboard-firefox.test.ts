@@ -8,10 +8,11 @@ import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { prepare, screens } from '../support/dashboard.ts';
-import { actions, type Hand } from '../support/dashboard-actions.ts';
+import { actions, calledBack, dropIn, type Hand, receiveCallbacks } from '../support/dashboard-actions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { launchFirefox, openInFirefox, says, withoutFirefox } from '../support/firefox.ts';
 import { makeKey } from '../support/keys.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
 import { forge } from '../support/watch-tokens.ts';
 
@@ -22,14 +23,17 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
   /** Asks who its callers are. */
   let guarded: App;
   let client: Client;
+  let receiver: Receiver;
   let browser: Browser;
   let folder: string;
   let ids: Awaited<ReturnType<typeof prepare>>;
   beforeAll(async () => {
     db = await createDatabase();
-    app = await startServer(db.url);
-    guarded = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    app = await startServer(db.url, calledBack);
+    // It sends callbacks, too.
+    guarded = await startServer(db.url, { ...calledBack, JOBTREE_AUTH: 'keys' });
     client = createClient({ url: app.url });
+    receiver = await receiveCallbacks();
     folder = await mkdtemp(join(tmpdir(), 'jobtree-firefox-'));
     ids = await prepare(app.url);
     browser = await launchFirefox();
@@ -37,7 +41,7 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
   afterAll(async () => {
     await browser.close();
     await client.close();
-    await Promise.all([app.close(), guarded.close()]);
+    await Promise.all([app.close(), guarded.close(), receiver.close()]);
     await db.drop();
     await rm(folder, { recursive: true });
   });
@@ -142,7 +146,8 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
         name,
         row,
       );
-      await (found.asElement() as ElementHandle).click();
+      // Once it stands still: what a dialog says above it may arrive just now.
+      await (found.asElement() as ElementHandle).asLocator().click();
     },
     async seesDialog() {
       await page.waitForSelector('dialog[open]');
@@ -166,6 +171,15 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
       const input = await page.waitForSelector('input[type=file]');
       await (input as ElementHandle<HTMLInputElement>).uploadFile(join(folder, name));
     },
+    drop: (selector, name, text) => page.$eval(selector, dropIn, { name, text }),
+    async click(selector, x, y) {
+      const found = await page.waitForSelector(selector);
+      await found?.click({ offset: { x, y } });
+    },
+    async key(name, selector) {
+      if (selector !== undefined) await page.focus(selector);
+      await page.keyboard.press(name);
+    },
     async closeDialog() {
       await page.keyboard.press('Escape');
       await page.waitForFunction(() => document.querySelector('dialog[open]') === null);
@@ -175,7 +189,7 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
   it.each(Object.entries(actions))('%s', async (name, carryOut) => {
     const type = `action-${Object.keys(actions).indexOf(name)}`;
     const { page, problems, close } = await open('/');
-    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, type });
+    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, receiver, type });
     await expect.poll(ask).toEqual(is);
     expect(problems).toEqual([]);
     await close();

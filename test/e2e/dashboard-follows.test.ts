@@ -1,31 +1,14 @@
 /** What a screen reads follows what it is told: the items of a tree, one item, and what is known of a tree once it is complete. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { createJob, data, work } from '../support/api.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { claim, failAll, openDashboard } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await client.close();
-    await app.close();
-    await db.drop();
-  });
+  const { app, client } = useServer();
+  const browser = useBrowser();
 
   const open = (path: string, options = {}) => openDashboard(browser, app.url, path, options);
   const strip = (page: Page) => page.getByRole('slider', { name: 'Items in their order' });
@@ -110,6 +93,23 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     await legend(page, 'Succeeded 2');
     await expect.poll(() => listed(page)).toEqual(['✓ Succeeded', '✓ Succeeded']);
     await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor({ state: 'detached' });
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('a complete tree far down the list moves again when somebody replays its failures', async () => {
+    const id = await createJob(app.url, { type: 'far-down', sealed: true, items: [{}, {}] });
+    await failAll(app.url, 'far-down', 'REFUSED', 'No money');
+    // Such a list is not told of anything.
+    const { page, problems } = await open('/?order=OLDEST_FIRST&types=far-down');
+    const row = page.locator('.row[data-index]');
+    await row.getByText('2 of 2 items').waitFor();
+    for (const _ of [1, 2]) {
+      await client.replayDeadLetters({ jobId: id });
+      await row.getByText('0 of 2 items').waitFor();
+      await failAll(app.url, 'far-down', 'REFUSED', 'No money');
+      await row.getByText('2 of 2 items').waitFor();
+    }
     expect(problems).toEqual([]);
     await page.close();
   });

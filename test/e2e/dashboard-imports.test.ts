@@ -1,28 +1,14 @@
 /** Files in the dashboard: uploaded by button and by drag and drop, looked at, imported, and what came of them. */
 import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { describe, expect, it } from 'vitest';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop, openPage, shots, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await app.close();
-    await db.drop();
-  });
+  const { app } = useServer();
+  const browser = useBrowser();
 
   const open = (size = desktop, scheme: 'light' | 'dark' = 'light') =>
     openPage(browser, new URL('dashboard/#/imports', app.url).href, { size, scheme });

@@ -1,31 +1,24 @@
 /** The dashboard by the keyboard: the search, the keys of rows and screens, and where the focus goes. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, type PageOptions, prepare, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { app } = useServer();
   let browser: Browser;
   let ids: Awaited<ReturnType<typeof prepare>>;
   let ordered: string;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
     ordered = await createJob(app.url, { type: 'order', dedupeKey: 'A 17', items: [{}] });
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   /** When the keys are heard. */
@@ -195,7 +188,7 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
   it('on each new screen the focus is at its heading, after which the window is named', async () => {
     const page = await open('/');
     expect(await page.title()).toBe('Trees – jobtree');
-    for (const name of ['Dead letters', 'Serialize keys', 'Audit']) {
+    for (const name of ['Dead letters', 'Serialize keys', 'Imports']) {
       await page.getByRole('navigation').getByRole('link', { name }).press('Enter');
       await expect.poll(() => page.title()).toBe(`${name} – jobtree`);
       expect(await focused(page)).toBe(name);

@@ -1,22 +1,44 @@
 /** The dashboard in German: each screen, in which no English text may be left. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { messageOf } from '../../src/dashboard/data/message-of.ts';
+import { isolated } from '../../src/dashboard/texts/isolated.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, prepare, screens, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
+
+it('names that are written from right to left turn nothing else round', () => {
+  const { ask } = isolated({ ask: (name: string, count: number) => `Pause ${name}, ${count}?` });
+  expect(ask('mail', 2)).toBe('Pause mail, 2?');
+  expect(ask('שלום', 2)).toBe('Pause \u2068שלום\u2069, 2?');
+  expect(ask('bill\u202egpj.exe', 2)).toBe('Pause bill\ufffdgpj.exe, 2?');
+});
+
+it('such names within sentences of the server turn nothing else round either', () => {
+  const { message } = { message: 'The queue "שלום 2 עולם", 3: bill\u202egpj.exe' };
+  const shown = 'The queue "\u2068שלום 2 עולם\u2069", 3: bill\ufffdgpj.exe';
+  expect(messageOf(new Error(message))).toBe(shown);
+  expect(messageOf({ message })).toBe(shown);
+  expect(messageOf('No such queue: mail')).toBe('No such queue: mail');
+});
+
+it('settings are not rounded', async () => {
+  vi.stubGlobal('navigator', { languages: [] });
+  const { formatExactly } = await import('../../src/dashboard/texts/formats.ts');
+  vi.unstubAllGlobals();
+  const shown = [5_400_000, 75_000, 90_000, 6_000_000, 86_400_000, 172_800_000, 1_500, 60_000].map(
+    formatExactly,
+  );
+  expect(shown).toEqual(['90 min', '75 s', '90 s', '100 min', '24 h', '2 d', '1,500 ms', '1 min']);
+});
 
 describe.skipIf(withoutBrowser)('the dashboard in German', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { app } = useServer();
   let browser: Browser;
   let ids: Awaited<ReturnType<typeof prepare>>;
   let isEnglish: (text: string) => boolean;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
     // Formats ask it as they are loaded, and not every Node has it.
@@ -30,8 +52,6 @@ describe.skipIf(withoutBrowser)('the dashboard in German', () => {
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   const german = { locale: 'de-DE', timezoneId: 'Europe/Berlin' };

@@ -1,32 +1,16 @@
 /** What was done with dead letters, and with much else, can be followed: what it was, how far it is, what came of it, and where one sees that. */
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, failAll, openDashboard, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('what was done', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await client.close();
-    await app.close();
-    await db.drop();
-  });
+  const { db, app, client } = useServer();
+  const browser = useBrowser();
 
   const open = async (path: string, options = {}) =>
     (await openDashboard(browser, app.url, path, options)).page;
@@ -114,6 +98,22 @@ describe.skipIf(withoutBrowser)('what was done', () => {
     await page.getByRole('heading', { level: 1, name: `transfer ${numberOf(head)}` }).waitFor();
     await dialog.waitFor({ state: 'detached' });
     expect((await client.item(head)).payload).toEqual({ iban: 'right' });
+    await page.close();
+  });
+
+  it('the list of keys says why the item that keeps one failed, and what follows if it is discarded; its tree then has nothing to replay', async () => {
+    const { id, head } = await block('rent');
+    const page = await open('/keys');
+    const row = page.getByRole('row').filter({ hasText: 'rent-acme' });
+    await row.getByText('BANK_REFUSED The bank refused the account.').waitFor();
+    await row.getByRole('button', { name: 'Discard' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(`Discard item ${numberOf(head)}? It stays failed, and no longer keeps`).waitFor();
+    await dialog.getByRole('button', { name: 'Discard' }).click();
+    await dialog.getByText('1 dead letter is discarded').waitFor();
+    await page.goto(new URL(`dashboard/#/trees/${id}`, app.url).href);
+    await page.getByRole('button', { name: 'Replay failures' }).click();
+    await page.getByRole('dialog').getByText('There is nothing to replay').waitFor();
     await page.close();
   });
 

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createClient } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const minutes = Number(process.env.OPEN_MINUTES ?? 0);
 /** Each tree has an item for each; an hour may have fewer rounds, but not more. */
@@ -20,17 +20,15 @@ const treeCount = 50;
 const looks = 6;
 
 describe.skipIf(withoutBrowser)('a page that stays open', () => {
-  let db: TestDatabase;
+  const db = useDatabase();
   let server: ServerProcess;
   let browser: Browser;
   beforeAll(async () => {
-    db = await createDatabase();
     [server, browser] = await Promise.all([startServerProcess(db.url), launchBrowser()]);
   });
   afterAll(async () => {
     await browser.close();
     await server.end();
-    await db.drop();
   });
 
   const types = Array.from({ length: treeCount }, (_, n) => `moving-${n}`);

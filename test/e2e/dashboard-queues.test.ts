@@ -1,15 +1,15 @@
 /** Queues in the dashboard: all of them with their total, and a page for each type. */
-import type { Browser, WebSocketRoute } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { WebSocketRoute } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, type PageOptions, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const items = (count: number) => Array.from({ length: count }, () => ({}));
 
@@ -24,19 +24,8 @@ const fillDay = (db: TestDatabase, type: string) =>
   );
 
 describe.skipIf(withoutBrowser)('queues in the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await app.close();
-    await db.drop();
-  });
+  const { db, app } = useServer();
+  const browser = useBrowser();
 
   const open = (path: string, { url = app.url, ...options }: PageOptions & { url?: string } = {}) =>
     openDashboard(browser, url, path, options);
@@ -259,6 +248,52 @@ describe.skipIf(withoutBrowser)('queues in the dashboard', () => {
     expect(
       (await data(app.url, '{ queueTotal(nameContains: "many") { typeCount } }')).queueTotal.typeCount,
     ).toBe(10_000);
+    // Whoever looks for one is not told of the others.
+    await page.getByRole('button', { name: 'Search' }).click();
+    const search = page.getByRole('dialog', { name: 'Go to' });
+    await search.getByRole('combobox').fill('many 09');
+    await search.getByRole('option', { name: 'Queue many 09000' }).waitFor();
+    await search.getByRole('combobox').fill('many 09999');
+    await search.getByRole('option', { name: 'Queue many 09999' }).click();
+    await page.getByRole('heading', { level: 1, name: 'many 09999' }).waitFor();
+    await page.goto(new URL('dashboard/#/imports', app.url).href);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('n\n1\n') });
+    const known = page.locator('datalist option');
+    await expect.poll(() => known.count()).toBe(20);
+    await page.getByLabel('Type of the job').fill('many 0777');
+    await expect
+      .poll(() => known.evaluateAll((all) => all.map((option) => (option as HTMLOptionElement).value)))
+      .toContain('many 07770');
+    expect(await known.count()).toBe(10);
+    await page.close();
+  });
+
+  it('workers and keys beyond the first thousand are listed, and what is not on the screen is not told', async () => {
+    await db.query(
+      `insert into jobtree.worker (server_id, name, version, types, concurrency, connected_at, seen_at)
+       select gen_random_uuid(), 'host-' || lpad(i::text, 4, '0'), '1.' || i % 2, array['busy-' || i], array[3], now(), now() + interval '1 hour'
+       from generate_series(1, 1200) i`,
+    );
+    await db.query(
+      `insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by)
+       select gen_random_uuid(), 'key-' || lpad(i::text, 4, '0'), sha256(i::text::bytea), '{watcher}', '{}', '{}', now(), 'a test'
+       from generate_series(1, 1200) i`,
+    );
+    const { page } = await open('/workers');
+    await page.getByRole('link', { name: 'busy-1 0/3' }).waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    const rowsOf = async (name: string) =>
+      Number(await page.getByRole('table', { name }).getAttribute('aria-rowcount'));
+    await expect.poll(() => rowsOf('Workers')).toBeGreaterThan(1_200);
+    await page.getByText('Version 1.1: 600 workers').waitFor();
+    await page.getByRole('heading', { name: 'Held items' }).scrollIntoViewIfNeeded();
+    await page.getByRole('link', { name: 'busy-1200 0/3' }).waitFor();
+    expect(await page.getByRole('row').count()).toBeLessThan(60);
+    await page.goto(new URL('dashboard/#/api-keys', app.url).href);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rowsOf('API keys')).toBeGreaterThan(1_200);
     await page.close();
   });
 });

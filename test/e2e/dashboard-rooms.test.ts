@@ -1,29 +1,17 @@
 /** The operator's rooms in a real browser: what is live there, and what is done to everything that matches. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { failAll, openDashboard } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('the rooms of the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await app.close();
-    await db.drop();
-  });
+  const { db, app } = useServer();
+  const browser = useBrowser();
 
   const open = async (path: string, url = app.url) => {
     const { page } = await openDashboard(browser, url, path);

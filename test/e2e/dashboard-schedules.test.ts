@@ -2,22 +2,17 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, type PageOptions, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('the calendar of schedules', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { app } = useServer();
   let client: ReturnType<typeof createClient>;
   let browser: Browser;
   const template = { type: 'report' };
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     client = createClient({ url: app.url });
     browser = await launchBrowser();
     const { schedules } = client;
@@ -30,8 +25,6 @@ describe.skipIf(withoutBrowser)('the calendar of schedules', () => {
   afterAll(async () => {
     await browser.close();
     await client.close();
-    await app.close();
-    await db.drop();
   });
 
   const newYork = { locale: 'en-GB', timezoneId: 'America/New_York' };

@@ -1,25 +1,19 @@
 /** The items of a job in the dashboard: found by their payloads, added by hand and from files; and the callbacks of a tree. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, type PageOptions, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('items in the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
-  let browser: Browser;
+  const { db, app } = useServer({ JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
+  const browser = useBrowser();
   /** A job of 25,000 items, each with a customer of its own. */
   let large: string;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url, { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
-    browser = await launchBrowser();
     large = await createJob(app.url, { type: 'large' });
     const client = createClient({ url: app.url });
     await client.addItems(
@@ -30,11 +24,6 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
     );
     await client.close();
   }, 120_000);
-  afterAll(async () => {
-    await browser.close();
-    await app.close();
-    await db.drop();
-  });
 
   const open = (path: string, options: PageOptions = {}) => openDashboard(browser, app.url, path, options);
   const items = (page: Page) => page.getByRole('table', { name: 'Items' });

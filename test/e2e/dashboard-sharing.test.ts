@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { desktop, openPage, shots, views } from '../support/dashboard.ts';
+import { desktop, failAll, openPage, shots, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { freePort, startServer } from '../support/server.ts';
@@ -160,6 +161,27 @@ describe.skipIf(withoutBrowser)('the page of one tree', () => {
     await status.getByText('Live', { exact: true }).waitFor({ state: 'detached' });
     await page.close();
     await restarted.close();
+  });
+
+  it('a complete tree is followed again when its failures are replayed', async () => {
+    const id = await createJob(free.url, { type: 'replayed', sealed: true, items: [{}, {}] });
+    await failAll(free.url, 'replayed', 'REFUSED', 'No money');
+    const page = await browser.newPage();
+    await page.clock.install();
+    await page.goto(await linkTo(id));
+    const status = page.getByRole('status');
+    await page.getByText('2 of 2 items, 100%, 2 failed').waitFor();
+    const client = createClient({ url: free.url });
+    await client.replayDeadLetters({ jobId: id });
+    await client.close();
+    await page.clock.runFor(30_000);
+    await page.getByText('0 of 2 items, 0%').waitFor();
+    await status.getByText('Live', { exact: true }).waitFor();
+    await work(free.url, 'replayed', 2);
+    await page.clock.runFor(1_000);
+    await page.getByText('2 of 2 items, 100%', { exact: true }).waitFor();
+    await status.getByText('Complete', { exact: true }).waitFor();
+    await page.close();
   });
 
   it('is in the language of the reader, and so is its bar', async () => {

@@ -5,8 +5,8 @@ import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 /** Complete trees. */
 const manyTrees = `
@@ -18,6 +18,8 @@ const manyTrees = `
     select id, id, 0, 'listed', 0, 3, '{30000}', 0.1, 60000, true, false, now(), now()
     from (select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id from generate_series(1, $1::int) n) ids
     returning id
+  ), trees as (
+    insert into jobtree.tree (root_id, completed_at) select id, now() from made
   )
   insert into jobtree.job_progress (job_id, version, is_root, started_at, completed_at, outcome, tree_outcome, changed_at)
   select id, 1, true, now(), now(), 'SUCCEEDED', 'SUCCEEDED', now() from made`;
@@ -26,11 +28,10 @@ const operationIn = (text: string | null) =>
   /(?:query|subscription|mutation) (\w+)/.exec(text ?? '')?.[1] ?? '';
 
 describe.skipIf(withoutBrowser)('the dashboard at size', () => {
-  let db: TestDatabase;
+  const db = useDatabase();
   let app: App;
   let browser: Browser;
   beforeAll(async () => {
-    db = await createDatabase();
     await db.query(manyTrees, [650]);
     app = await startServer(db.url);
     browser = await launchBrowser();
@@ -38,7 +39,6 @@ describe.skipIf(withoutBrowser)('the dashboard at size', () => {
   afterAll(async () => {
     await browser.close();
     await app.close();
-    await db.drop();
   });
 
   const url = (path: string) => new URL(`dashboard/#${path}`, app.url).href;

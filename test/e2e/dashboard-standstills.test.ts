@@ -1,31 +1,13 @@
 /** Why something is not running, in the dashboard: the sentence, what it is about, and the button that changes it. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { describe, expect, it } from 'vitest';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
+import { useServer } from '../support/use-server.ts';
 
 const shots = process.env.TEST_SCREENSHOTS;
 
 describe.skipIf(withoutBrowser)('why is it not running?', () => {
-  let db: TestDatabase;
-  let app: App;
-  let client: Client;
-  let browser: Browser;
-  beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
-    client = createClient({ url: app.url });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await client.close();
-    await app.close();
-    await db.drop();
-  });
+  const { app, client } = useServer();
+  const browser = useBrowser();
 
   it('a tree says so for each of its types, and a button resumes one; an item says what it waits for', async () => {
     await client.queues.pause('mail');

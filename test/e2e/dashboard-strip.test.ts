@@ -1,21 +1,16 @@
 /** The screen of a tree: its jobs by keyboard, and the items of one as a strip. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('the screen of a tree', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { app } = useServer();
   let browser: Browser;
   let root: string;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     root = await createJob(app.url, {
       type: 'scan',
@@ -28,8 +23,6 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   const open = async (search = '') => (await openDashboard(browser, app.url, `/trees/${root}${search}`)).page;
@@ -106,6 +99,12 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
     await other.close();
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('#/items/');
+    await page.close();
+  });
+
+  it('shows the whole job if the address names places that there can not be', async () => {
+    const page = await open('?from=-5&to=1e300');
+    await page.getByText('500 of 500 items shown').waitFor();
     await page.close();
   });
 

@@ -150,7 +150,9 @@ describe.skipIf(withoutBrowser)('who may see the system', () => {
       await page.getByLabel('Key or token').fill(key);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('link', { name: 'Queues', exact: true }).waitFor();
-      const count = await page.getByRole('link', { name: 'System', exact: true }).count();
+      const count = await page
+        .getByRole('link', { name: 'System', exact: true, includeHidden: true })
+        .count();
       await page.close();
       return count;
     };

@@ -2,22 +2,27 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob } from '../support/api.ts';
+import { createJob, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { excess, openDashboard, type PageOptions, phone, screenshot, views } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  excess,
+  failAll,
+  openDashboard,
+  type PageOptions,
+  phone,
+  screenshot,
+  views,
+} from '../support/dashboard.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { db, app } = useServer();
   let browser: Browser;
   let tree: string;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     tree = await createJob(app.url, {
       type: 'ship',
@@ -27,8 +32,6 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   const open = (path: string, options: PageOptions = {}) => openDashboard(browser, app.url, path, options);
@@ -73,6 +76,52 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
     await page.close();
   });
 
+  it('the bars say in words what they show', async () => {
+    await createJob(app.url, { type: 'told', maxFailuresPerItem: 0, items: [{}, {}, {}, {}] });
+    await work(app.url, 'told', 1);
+    await failAll(app.url, 'told', 'REFUSED', 'No money');
+    const { page } = await open('/?types=told');
+    const words = '4 of 4 items, 3 failed, more may come';
+    await page.getByText(words).waitFor();
+    const bar = page.getByRole('progressbar', { name: 'Progress' });
+    expect(await bar.getAttribute('aria-valuetext')).toBe(words);
+    expect(await bar.getAttribute('aria-valuenow')).toBeNull();
+    await page.goto(new URL('dashboard/#/dead-letters?type=told', app.url).href);
+    await page
+      .getByRole('img', {
+        name: '3 failed for good in the last 24 hours, 3 in the worst of them',
+        exact: true,
+      })
+      .waitFor();
+    await page.close();
+  });
+
+  it('the pages of admins are behind a button, below it, which marks that one of them is shown', async () => {
+    const { page, problems } = await open('/');
+    const button = page.getByRole('button', { name: 'More' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    const audit = page.getByRole('navigation').getByRole('link', { name: 'Audit' });
+    await audit.waitFor();
+    const [above, below] = [await button.boundingBox(), await audit.boundingBox()];
+    if (above === null || below === null) throw new Error('They are not shown.');
+    expect(below.y).toBeGreaterThan(above.y + above.height - 1);
+    expect(below.y).toBeLessThan(above.y + above.height + 200);
+    expect(Math.abs(below.x - above.x)).toBeLessThan(40);
+    expect(await violations(page)).toEqual([]);
+    await screenshot(page, 'more');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await audit.waitFor({ state: 'hidden' });
+    expect(await button.evaluate((one) => getComputedStyle(one).fontWeight)).toBe('600');
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
   it('the menu marks Trees on the screens of a tree and of an item', async () => {
     const { page } = await open(`/trees/${tree}`);
     const current = page.getByRole('navigation', { name: 'Pages' }).locator('[aria-current]');
@@ -94,6 +143,7 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
     ['/dead-letters/xyz', 'Nothing of this group is left', 'Dead letters'],
     [`/dead-letters/DeadLetterGroup:7`, 'Nothing of this group is left', 'Dead letters'],
     ['/nowhere', 'There is no such page', 'Trees'],
+    ['/nowhere/%E0%A4%A', 'There is no such page', 'Trees'],
   ])('the address %s says that there is nothing, with a way to the list', async (path, words, list) => {
     const { page } = await open(path);
     const main = page.getByRole('main');
@@ -129,27 +179,38 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
     });
     afterAll(() => closed.close());
 
-    it('the name of the key takes no second line of a desktop, however long it is', async () => {
-      const name = 'the dispatch desk of the night shift in the southern warehouse';
-      const { key } = await makeKey(db, ['watcher'], { name });
+    it('a wrong key is refused with the reason, and nothing is said of an issuer that there is not', async () => {
       const { page } = await openDashboard(browser, closed.url, '/');
-      await page.getByLabel('Key or token').fill(key);
+      await page.getByLabel('Key or token').fill('wrong');
       await page.getByRole('button', { name: 'Sign in' }).click();
-      const shown = page.getByRole('banner').getByText(name);
-      await shown.waitFor();
-      expect(await shown.getAttribute('title')).toContain(name);
-      await page.getByRole('button', { name: 'Search' }).waitFor();
-      await page.getByRole('navigation').getByRole('link', { name: 'Operations' }).waitFor();
-      await screenshot(page, 'long-name');
-      const middles = await page
-        .getByRole('banner')
-        .locator('a:visible, button:visible')
-        .evaluateAll((all) =>
-          all.map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2),
-        );
-      expect(Math.max(...middles) - Math.min(...middles)).toBeLessThan(8);
+      await page.getByRole('alert').getByText('You are not signed in: This server does not accept').waitFor();
       await page.close();
     });
+
+    it.each(['watcher', 'admin'] as const)(
+      'the name of the key takes no second line of a desktop, however long it is: %s',
+      async (role) => {
+        const name = 'the dispatch desk of the night shift in the southern warehouse';
+        const { key } = await makeKey(db, [role], { name });
+        const { page } = await openDashboard(browser, closed.url, '/');
+        await page.getByLabel('Key or token').fill(key);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        const shown = page.getByRole('banner').getByText(name);
+        await shown.waitFor();
+        expect(await shown.getAttribute('title')).toContain(name);
+        await page.getByRole('button', { name: 'Search' }).waitFor();
+        await page.getByRole('navigation').getByRole('link', { name: 'Schedules' }).waitFor();
+        await screenshot(page, `long-name-${role}`);
+        const middles = await page
+          .getByRole('banner')
+          .locator('a:visible, button:visible')
+          .evaluateAll((all) =>
+            all.map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2),
+          );
+        expect(Math.max(...middles) - Math.min(...middles)).toBeLessThan(8);
+        await page.close();
+      },
+    );
 
     it('nothing but that is shown before and after, and the name of the key without its id in between', async () => {
       const { key, id } = await makeKey(db, ['admin'], { name: 'boss' });

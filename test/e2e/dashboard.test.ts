@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { createClient } from '../../src/client/index.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
@@ -19,25 +19,20 @@ import {
   screenshot,
   views,
 } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('the dashboard', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { db, app } = useServer();
   let browser: Browser;
   let ids: Awaited<ReturnType<typeof prepare>>;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   const open = (path: string, { url = app.url, ...options }: PageOptions & { url?: string } = {}) =>
@@ -93,6 +88,25 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('1 of 1 item, 100%').waitFor();
     await Promise.all([page.close(), other.close()]);
+  });
+
+  it('in a pause a screen is read once, and after it nothing is left of what has gone meanwhile', async () => {
+    const { page } = await open('/?types=left');
+    const id = await createJob(app.url, { type: 'left', items: [{}] });
+    await createJob(app.url, { type: 'left', items: [{}] });
+    const named = page.getByRole('link', { name: 'left', exact: true });
+    await expect.poll(() => named.count()).toBe(2);
+    await page.getByRole('button', { name: 'Pause updates' }).click();
+    await page.getByRole('link', { name: 'Queues', exact: true }).click();
+    await expect.poll(() => named.count()).toBe(1);
+    await page.goBack();
+    await expect.poll(() => named.count()).toBe(2);
+    const client = createClient({ url: app.url });
+    await client.deleteJob(id);
+    await client.close();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect.poll(() => named.count()).toBe(1);
+    await page.close();
   });
 
   it('replays all dead letters of one cause: first how many, then how far', async () => {

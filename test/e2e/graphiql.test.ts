@@ -2,12 +2,11 @@
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
 import { work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 /** Set to a folder, the test leaves screenshots there. */
 const shots = process.env.TEST_SCREENSHOTS;
@@ -20,19 +19,14 @@ const desktop = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
 
 describe.skipIf(withoutBrowser)('GraphiQL', () => {
-  let db: TestDatabase;
-  let app: App;
+  const { db, app } = useServer();
   let browser: Browser;
   beforeAll(async () => {
-    db = await createDatabase();
-    app = await startServer(db.url);
     browser = await launchBrowser();
     if (shots !== undefined) mkdirSync(shots, { recursive: true });
   });
   afterAll(async () => {
     await browser.close();
-    await app.close();
-    await db.drop();
   });
 
   const shoot = async (page: Page, name: string) => {

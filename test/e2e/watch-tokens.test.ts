@@ -12,13 +12,13 @@ import { useJobProgress } from '../../src/client/react.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example, examples } from '../support/documentation.ts';
 import { makeKey } from '../support/keys.ts';
 import { freePort, startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { forge } from '../support/watch-tokens.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let client: Client;
 let key: string;
@@ -31,7 +31,6 @@ let giveToken: (jobId: string) => Promise<string>;
 let given = 0;
 
 beforeAll(async () => {
-  db = await createDatabase();
   site = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
     const imported = /^\/imports\/(.+)\/token$/.exec(pathname)?.[1];
@@ -64,7 +63,6 @@ afterAll(async () => {
   site.closeAllConnections();
   site.close();
   await app.close();
-  await db.drop();
 });
 
 const begin = async (type: string, count = 4) =>

@@ -1,26 +1,23 @@
 /** Every example of docs/watching.md follows a job to its end: in a shell, in Node, and in a real browser. */
 import { spawn, spawnSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, request, subscribe, work } from '../support/api.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example, examples, watchingExample } from '../support/documentation.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 beforeAll(async () => {
-  db = await createDatabase();
   app = await startServer(db.url);
 });
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 const begin = (type: string) => createJob(app.url, { type, sealed: true, items: [{}, {}] });
@@ -48,7 +45,7 @@ it.skipIf(spawnSync('curl', ['--version']).status !== 0 && process.env.CI !== 't
 
 it('is tested for each example of the page', () => {
   expect([...examples('watching.md').keys()].sort()).toEqual(
-    ['curl', 'use-job-progress', 'list-graphql', 'live', ...programs.map(([name]) => name)]
+    ['curl', 'list-graphql', 'live', ...programs.map(([name]) => name)]
       .filter((name) => name !== 'graphql-sse')
       .sort(),
   );
@@ -89,13 +86,7 @@ describe('in Node', () => {
 });
 
 describe.skipIf(withoutBrowser)('in a browser', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-  });
+  const browser = useBrowser();
 
   /** Opens a page of the server's origin that runs the program, with the job's id in its address. */
   async function open(code: string, jobId: string) {
@@ -124,29 +115,6 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
     await work(app.url, type, 1);
     await shows('Job complete 100');
     await page.close();
-  });
-
-  it('use-job-progress, a React hook, works', async () => {
-    const main = `
-      import { StrictMode } from 'react';
-      import { createRoot } from 'react-dom/client';
-      import { JobBar } from './example';
-      ${jobId}
-      createRoot(document.body).render(<StrictMode><JobBar jobId={jobId} /></StrictMode>);
-    `;
-    const { code } = await bundle({ main, example: example('watching.md', 'use-job-progress') });
-    const { page, shows } = await open(code, await begin('react'));
-    await shows('Waiting for job to start…');
-    await work(app.url, 'react', 1);
-    await shows('Job running, 50% complete…');
-    expect(await page.locator('progress').getAttribute('value')).toBe('50');
-    await work(app.url, 'react', 1);
-    await shows('Job complete');
-    await page.close();
-
-    const unknown = await open(code, 'Job:00000000-0000-7000-8000-000000000000');
-    await unknown.shows('There is no job Job:00000000-0000-7000-8000-000000000000.');
-    await unknown.page.close();
   });
 
   it('watchJob continues when the server restarts', async () => {

@@ -1,27 +1,17 @@
 /** Nobody is told that a tree is complete before every job of it is: each event of each watcher is looked at. */
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, listenTo, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { listenTo } from '../support/database.ts';
 import { until } from '../support/transport.ts';
+import { useServer } from '../support/use-server.ts';
 import { Witness } from '../support/witness.ts';
 
 const size = Number(process.env.TEST_COMPLETE_SIZE ?? 150);
 const watchersPerSocket = 25;
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 /** Half of the jobs below the root, the others below those. */
 const createTree = () =>

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../src/db/database.ts';
@@ -22,7 +23,8 @@ function makeScheduler(
 
 async function makeJob(): Promise<string> {
   const type = newType();
-  return (await ours.create({ type, items: [{ payload: 1 }] }))[type] as string;
+  // A setting of its own: a fold counts it.
+  return (await ours.create({ type, items: [{ payload: 1, priority: 1 }] }))[type] as string;
 }
 
 const addItem = (jobId: string) =>
@@ -51,13 +53,38 @@ it('the first change after a pause waits for no interval', async () => {
   expect(await counted(job)).toBe(2);
 });
 
+it('the start of a job is folded with an outcome that follows soon, at once', async () => {
+  let folds = 0;
+  const call = (...parameters: Parameters<Database['call']>) => {
+    folds++;
+    return ours.engine.database.call(...parameters);
+  };
+  const job = await makeJob();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const scheduler = makeScheduler({ call } as Database);
+  scheduler.started(job);
+  await nextTurn();
+  scheduler.started(job);
+  expect(folds).toBe(0);
+  await scheduler.settled(job);
+  expect(folds).toBe(1);
+});
+
+it('the start of a job is folded soon even if nothing follows', async () => {
+  const scheduler = makeScheduler();
+  const job = await makeJob();
+  await addItem(job);
+  scheduler.started(job);
+  await expect.poll(() => counted(job)).toBe(2);
+});
+
 it('a tree that another server is folding is retried, and delays no other', async () => {
   const scheduler = makeScheduler();
   const [held, free] = [await makeJob(), await makeJob()];
   const other = await ours.db.connect();
   onTestFinished(() => other.end());
   await other.query('begin');
-  await other.query('select 1 from jobtree.job_progress where job_id = $1 for update', [held]);
+  await other.query('select 1 from jobtree.tree where root_id = $1 for update', [held]);
   let isSettled = false;
   const settled = scheduler.settled(held).then(() => {
     isSettled = true;
@@ -72,7 +99,7 @@ it('a tree that another server is folding is retried, and delays no other', asyn
 });
 
 it.each([
-  ['another fold has the tree', 'select from jobtree.job_progress where job_id = $1 for update'],
+  ['another fold has the tree', 'select from jobtree.tree where root_id = $1 for update'],
   ['a transaction adds to a job that is to be sealed', 'select from jobtree.job where id = $1 for share'],
 ])('while %s, it is tried less and less often', async (_, lock) => {
   const [parent, child] = [newType(), newType()];
@@ -84,7 +111,7 @@ it.each([
   const other = await ours.db.connect();
   onTestFinished(() => other.end());
   await other.query('begin');
-  await other.query(lock, [jobs[lock.includes('progress') ? parent : child]]);
+  await other.query(lock, [jobs[lock.includes('tree where') ? parent : child]]);
   const tries: number[] = [];
   const often = signal();
   const call = (...parameters: Parameters<Database['call']>) => {

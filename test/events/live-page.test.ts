@@ -1,7 +1,7 @@
 /** The turns in which watched pages are read. */
 import pino from 'pino';
 import { afterEach, expect, it, vi } from 'vitest';
-import { Turns } from '../../src/db/turns.ts';
+import { FairSemaphore } from '../../src/concurrency/fair-semaphore.ts';
 import { LivePage, type Page, type PageRow } from '../../src/events/live-page.ts';
 
 const logger = pino({ level: 'silent' });
@@ -13,7 +13,7 @@ afterEach(async () => {
 
 /** Pages that are read one at a time; a read goes on until `finish` is called. */
 function onePageAtATime() {
-  const turns = new Turns(1, { isSerial: true, inOrder: true });
+  const turns = new FairSemaphore(1, { isSerial: true, inOrder: true });
   const asked = vi.spyOn(turns, 'run');
   const reads: string[] = [];
   let finish = () => {};

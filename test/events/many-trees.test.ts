@@ -14,12 +14,13 @@ function makeScheduler(onWarning = (_line: string) => {}): FoldScheduler {
   return scheduler;
 }
 
+/** An item with a setting of its own is left to a fold to count. */
 async function makeJobs(): Promise<string[]> {
   const type = newType();
   return Promise.all(
     Array.from(
       { length: trees },
-      async () => (await ours.create({ type, items: [{ payload: 1 }] }))[type] as string,
+      async () => (await ours.create({ type, items: [{ payload: 1, priority: 1 }] }))[type] as string,
     ),
   );
 }
@@ -36,7 +37,7 @@ it('of many trees, one that another server is folding delays no other', async ()
   const other = await ours.db.connect();
   onTestFinished(() => other.end());
   await other.query('begin');
-  await other.query('select 1 from jobtree.job_progress where job_id = $1 for update', [held]);
+  await other.query('select 1 from jobtree.tree where root_id = $1 for update', [held]);
   const settled = scheduler.settled(held);
   await Promise.all(free.map((job) => scheduler.settled(job)));
   expect(await counted(free)).toEqual(free.map(() => 1));

@@ -61,7 +61,7 @@ it('ignores foreign messages', async () => {
   const root = randomUUID();
   await a.transport.join(root);
   for (const text of ['', 'nonsense', '{"root": 1}', `{"root": "${root}"`]) {
-    await db.query(`select jobtree.send_hint('progress', $1)`, [text]);
+    await db.query(`select jobtree.send_hints('progress', array[$1])`, [text]);
   }
   await announce(db, root, 1);
   await until('told', () => openJobs(a).join() === '1');
@@ -112,7 +112,7 @@ it('keeps the connection of a process that blocks for five seconds, and delivers
   const before = { pids: await listeners(), resyncs: a.resyncs() };
   // More than the buffers between the two processes hold.
   const said = db.query(
-    `select jobtree.send_hint('progress', format('{"root": "%s", "openJobs": %s, "jobs": [], "pad": "%s"}', $1::uuid, n, repeat('x', 5000)))
+    `select jobtree.send_hints('progress', array[format('{"root": "%s", "openJobs": %s, "jobs": [], "pad": "%s"}', $1::uuid, n, repeat('x', 5000))])
      from generate_series(1, 2500) n, (select pg_sleep(1)) after_a_second`,
     [root],
   );
@@ -143,7 +143,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
       await announce(db, root, open);
       for (const transport of [a, b, c]) await until('told', () => transport.trees.at(-1)?.openJobs === open);
     }
-    await db.query(`select jobtree.send_hint('work', '["t"]')`);
+    await db.query(`select jobtree.send_hints('work', array['["t"]'])`);
     for (const { work, activity } of [a, b, c]) {
       await until('hinted', () => work.includes('["t"]'));
       await until('told of activity', () => activity() > 0);
@@ -188,7 +188,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     const roots = Array.from({ length: 3_000 }, () => randomUUID());
     await Promise.all(roots.map((root) => a.transport.join(root)));
     await db.query(
-      `select jobtree.send_hint('progress', jsonb_build_object('root', r, 'openJobs', 1, 'jobs', '[]'::jsonb)::text)
+      `select jobtree.send_hints('progress', array[jsonb_build_object('root', r, 'openJobs', 1, 'jobs', '[]'::jsonb)::text])
        from unnest($1::uuid[]) r`,
       [roots],
     );

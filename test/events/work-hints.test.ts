@@ -4,14 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let servers: App[];
 const closers: (() => unknown)[] = [];
 beforeAll(async () => {
-  db = await createDatabase();
   // No sweep: what comes to a worker comes by a hint.
   const start = () => startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
   servers = [await start(), await start()];
@@ -21,7 +20,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   for (const server of servers) await server.close();
-  await db.drop();
 });
 
 const urlOf = (server: number) => (servers[server] as App).url;
@@ -199,7 +197,8 @@ it('unknown messages do no harm', async () => {
     '{"types": [[null, 1]]}',
     '{"types": [["__proto__", 1]]}',
   ];
-  for (const payload of nonsense) await db.query('select jobtree.send_hint($1, $2)', ['work', payload]);
+  for (const payload of nonsense)
+    await db.query('select jobtree.send_hints($1, array[$2])', ['work', payload]);
   await db.query('select jobtree.wake_workers(null, null)');
   await db.query(`select jobtree.wake_workers('harm', 1000000000)`);
   await hinted.reached(1);

@@ -1,12 +1,12 @@
 /** Files as text and as rows, whatever pieces they come in, and from wherever somebody goes on. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import type { FilePlace, Row } from '../../src/domain/uploads/file-imports.ts';
-import type { FileOptions } from '../../src/domain/uploads/file-options.ts';
+import type { FilePlace, Row } from '../../src/domain/files/file-imports.ts';
+import type { FileOptions } from '../../src/domain/files/file-options.ts';
 import { splitCsv } from '../../src/files/csv.ts';
 import { splitJsonArray } from '../../src/files/json-array.ts';
 import { splitLines, splitNdjson } from '../../src/files/lines.ts';
-import type { Split } from '../../src/files/rows.ts';
+import { checkedJson, type Split } from '../../src/files/rows.ts';
 import { openText } from '../../src/files/text.ts';
 
 const maxRowBytes = 100;
@@ -331,4 +331,22 @@ it('endless lines and empty lines take no memory', async () => {
   }
   const { heapUsed, external } = process.memoryUsage();
   expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(60_000_000);
+});
+
+it.each([
+  ['NDJSON', '1\nx\0y\n{"a":\0}\n2'],
+  ['JSON_ARRAY', '[1,\n{"a":\0},\n2]'],
+] as const)('says what is wrong with a NUL in %s in words that Postgres can keep', async (format, text) => {
+  const { rows } = await collect(split({ format }, Buffer.from(text), 1_000));
+  expect(rows.filter(({ problem }) => problem !== undefined)).not.toEqual([]);
+  for (const { problem = '' } of rows) expect(problem).not.toContain('\0');
+});
+
+it.each([
+  ['{"a":"\\u0000","a":1}', '{"a":1}'],
+  ['{"a":"\\\\\\ud83d\\u0041","a":1}', '{"a":1}'],
+  [`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)},"a":1}`, '{"a":1}'],
+  ['{"a":"\\\\u0000 \\ud83d\\ude00","b":12345678901234567890}', undefined],
+])('keeps no value of a repeated key that no payload may have (%#)', (text, kept = text) => {
+  expect(checkedJson(text, 100_000)).toBe(kept);
 });

@@ -15,7 +15,7 @@ const allowed = [
   'dashboard/watch/main.ts',
   'doctor/server.ts',
   'server/rights/known-tokens.ts',
-  'server/rights/right.ts',
+  'server/rights/admission.ts',
   'server/http/certificate.ts',
 ];
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildSchema, isEnumType, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
-import { itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
+import { itemStatuses, pendingStatuses } from '../../src/domain/items/item-state.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -24,10 +24,6 @@ it.each<[string, readonly string[]]>([
     namesIn(section(read('docs/concepts.md'), 'From payload to result'), /^- \*\*(\w+)\.\*\*/gm),
   ],
   ['the model', namesIn(model, /^\| ([A-Z]+) \|/gm)],
-  [
-    "the model's chart",
-    namesIn(model, /^ {2}([A-Z]+) --> \[\*\]$|^ {2}([A-Z]+) --> [A-Z]+:/gm).filter(Boolean),
-  ],
 ])('each status of an item, and no other, is in %s', (_, names) => {
   expect([...names].sort()).toEqual([...itemStatuses].sort());
 });
@@ -54,4 +50,28 @@ it('nothing calls the status of an item its state, or a running item held', () =
   );
   const old = /item_state\b|--state\b|PendingState|\bstates: ?\[|(reason|detail)\W+(is )?\W*HELD/;
   expect(['README.md', 'schema.graphql', ...texts].filter((file) => old.test(read(file)))).toEqual([]);
+});
+
+/** Words that have another in this house. */
+const banned = /^(beats?|strange|epoch|lanes?|merger|wants?|bridge)$/;
+/** The words of the identifiers of a text: `#lastBeatAt` has three. */
+function wordsOf(text: string): string[] {
+  const code = text
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/^\s*\/\/.*$/gm, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/gs, '');
+  return (code.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((word) => word.toLowerCase());
+}
+
+it('identifiers have no words for things that have a name already', () => {
+  expect(wordsOf("#lastBeatAt = 'no lane'; // strange\n")).toContain('beat');
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /\.tsx?$/.test(file) && !file.startsWith('generated'),
+  );
+  const found = sources.flatMap((file) =>
+    wordsOf(read(`src/${file}`))
+      .filter((word) => banned.test(word))
+      .map((word) => `${file}: ${word}`),
+  );
+  expect(found).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { useServer } from '../cli/setup.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 const root = fileURLToPath(new URL('../..', import.meta.url));

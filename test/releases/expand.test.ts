@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

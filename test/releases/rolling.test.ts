@@ -4,15 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/transport.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const watcherCount = 10;
 /** So many are done between two changes. */
 const between = 30;
 
-let db: TestDatabase;
+const db = useDatabase();
 let balancer: Balancer;
 const servers: App[] = [];
 const portOf = ({ url }: App) => Number(new URL(url).port);
@@ -20,7 +20,6 @@ const portOf = ({ url }: App) => Number(new URL(url).port);
 const settings = { JOBTREE_SHUTDOWN_DELAY_MS: '100' };
 
 beforeAll(async () => {
-  db = await createDatabase();
   balancer = await startBalancer();
   for (let i = 0; i < 2; i++) servers.push(await startServer(db.url, settings));
   balancer.ports.push(...servers.map(portOf));
@@ -28,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await balancer?.close();
   await Promise.all(servers.map((server) => server.close()));
-  await db?.drop();
 });
 
 it('a release rolls over two servers unnoticed', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ByteBudget } from '../../src/schema/byte-budget.ts';
+import { ByteBudget } from '../../src/schema/core/byte-budget.ts';
 
 it('limits the bytes under way, in order of arrival; small requests and failures delay nobody', async () => {
   const budget = new ByteBudget(1_000_000);

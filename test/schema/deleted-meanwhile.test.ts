@@ -1,9 +1,9 @@
 /** Lists while a tree of theirs is deleted: between the read of the list and that of what it shows. The rest of the list is answered. */
 import type pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { useServer } from '../cli/setup.ts';
 import { createJob, data } from '../support/api.ts';
 import { anyRow } from '../support/locks.ts';
+import { useServer } from '../support/use-server.ts';
 
 // Nothing but the test itself may wait for the locks that it holds.
 const server = useServer({ JOBTREE_SWEEP_INTERVAL_MS: '60000' });

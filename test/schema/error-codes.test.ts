@@ -48,7 +48,10 @@ it('lists every code that only the client has', () => {
 it('lists every code of failures that jobtree itself creates', () => {
   expect(listed('Codes of failures')).toEqual(
     unique([
-      ...found(sources('prisma/functions'), /array_fill\('([A-Z]+)'::text|"code": "([A-Z_]+)"/g),
+      ...found(
+        sources('prisma/functions'),
+        /null, '([A-Z]+)', e\.message\)::jobtree\.dead_item|"code": "([A-Z_]+)"/g,
+      ),
       ...found(sources('src/domain', 'src/files'), /\bcode(?:: | \?\? )'([A-Z_]+)'/g),
       ...found(
         [...sources('src/client/worker'), readFileSync('src/client/errors.ts', 'utf8')],

@@ -15,9 +15,9 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCaller, type Permission, roles } from '../../src/domain/access/rights.ts';
-import { Uploads } from '../../src/domain/uploads/uploads.ts';
+import { Uploads } from '../../src/domain/files/uploads.ts';
+import type { Services } from '../../src/schema/core/services.ts';
 import { schema } from '../../src/schema/index.ts';
-import type { Services } from '../../src/schema/services.ts';
 import { useEngine } from '../support/engine.ts';
 import { permissionOf, toManyArgs, toValue } from '../support/fields.ts';
 import { fillForeign, foreign } from '../support/fill-foreign.ts';

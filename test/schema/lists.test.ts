@@ -10,8 +10,8 @@ import {
 } from 'graphql';
 import { expect, it } from 'vitest';
 import { schema } from '../../src/schema/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { request } from '../support/api.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 

@@ -1,22 +1,11 @@
 /** What workers note of items, over the API. */
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 let types = 0;
 

@@ -1,24 +1,13 @@
 /** An operation says what it was asked to do. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
-import { request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { expect, it } from 'vitest';
+import { makeKey } from '../support/keys.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const server = useServer({ JOBTREE_AUTH: 'keys' });
+const { db } = server;
 
 const ask = async (key: string, query: string, variables = {}) => {
-  const { data, errors } = await request(app.url, query, variables, bearer(key));
+  const { data, errors } = await server.ask(key, query, variables);
   expect(errors).toBeUndefined();
   return data;
 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inTurns } from '../../src/schema/pages.ts';
+import { inTurns } from '../../src/schema/core/pages.ts';
 
 const entries = Array.from({ length: 1_000 }, (_, i) => i);
 

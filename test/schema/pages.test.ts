@@ -1,21 +1,10 @@
 /** Pages while what they show changes: nothing is left out, nothing comes twice; and cursors that are none. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { describe, expect, it } from 'vitest';
+import { itemStatuses, pendingStatuses } from '../../src/domain/items/item-state.ts';
 import { createJob, data, request, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
 const itemsOf = async (id: string, args: string) =>

@@ -8,29 +8,24 @@
 import { type GraphQLObjectType, getNamedType, isLeafType, isObjectType } from 'graphql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
+import { itemStatuses, pendingStatuses } from '../../src/domain/items/item-state.ts';
 import { schema } from '../../src/schema/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { data, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
 import { upkeep } from '../support/upkeep.ts';
+import { useServer } from '../support/use-server.ts';
 
 const parents = Number(process.env.QUERY_PARENTS ?? 8);
 const lastFields = Number(process.env.QUERY_FIELDS ?? 3);
 const query = vi.spyOn(pg.Client.prototype, 'query');
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({
+  JOBTREE_MAX_QUERY_COST: '1000000000',
+  // It looks for deletions, by itself.
+  JOBTREE_SWEEP_INTERVAL_MS: '60000',
+});
 /** Keeps the deletions from being carried out. */
 let deleting: pg.Client;
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, {
-    JOBTREE_MAX_QUERY_COST: '1000000000',
-    // It looks for deletions, by itself.
-    JOBTREE_SWEEP_INTERVAL_MS: '60000',
-  });
   const create = `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id } } } }`;
   const input = {
     type: 'parent',
@@ -61,16 +56,13 @@ beforeAll(async () => {
   expect(releaseAssignments.entries).toHaveLength(parents);
   deleting = await db.connect();
   await deleting.query(
-    `begin; insert into jobtree.tree_deletion (root_id, requested_at, item_count)
-     select id, now(), 6 from jobtree.job where parent_id is null; commit;
-     begin; select from jobtree.tree_deletion for update`,
+    `begin; update jobtree.tree set deletion = 'REQUESTED', deletion_requested_at = now(), item_count = 6; commit;
+     begin; select from jobtree.tree for update`,
   );
 });
 afterAll(async () => {
   query.mockRestore();
   await deleting.end();
-  await app.close();
-  await db.drop();
 });
 
 /** What is called for many answers at once, and what is asked for once a minute. */

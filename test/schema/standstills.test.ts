@@ -1,26 +1,14 @@
 /** Why it is not running, over the API: each reason with what causes it, and without. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Client, createClient, type JobSpec, Worker } from '../../src/client/index.ts';
-import type { standstillReasons } from '../../src/domain/work/standstills.ts';
+import { type JobSpec, Worker } from '../../src/client/index.ts';
+import type { standstillReasons } from '../../src/domain/queues/standstill.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-let client: Client;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-  client = createClient({ url: app.url });
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
-  await db.drop();
-});
+const { db, app, client } = useServer();
 
 const fields = `reason message type itemCount hasMore until since limit code serializeKey cancelReason
   job { id } item { id } head { id status } waitsFor { id type }`;

@@ -13,8 +13,8 @@ import {
 import { describe, expect, it } from 'vitest';
 import { type Caller, createCaller } from '../../src/domain/access/rights.ts';
 import { ForbiddenError } from '../../src/errors.ts';
+import { nameCoordinates } from '../../src/schema/core/tenant-names.ts';
 import { schema } from '../../src/schema/index.ts';
-import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 
 /** Texts that are no names: nobody's job meets another one's by them. */
 const others = `
@@ -22,7 +22,7 @@ const others = `
   FilePreview.delimiter FilePreview.encoding FilePreview.problem FilePreviewRow.payload ImportEdge.cursor Query.filePreview.delimiter
   Query.filePreview.encoding Query.filePreview.quote Query.filePreview.uploadId Query.imports.after Query.imports.before Query.uploads.after
   Query.uploads.before UploadEdge.cursor
-  AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Viewer.name Viewer.rootIds Viewer.tenant Viewer.types Assignment.id
+  AddEntry.itemId AddItemsInput.jobId CreateJobsEntry.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Viewer.name Viewer.rootIds Viewer.tenant Viewer.types Assignment.id
   Assignment.itemId Assignment.jobId Assignment.payload AuditEntry.action AuditEntry.actor AuditEntry.address AuditEntry.id
   AuditEntry.outcome AuditEntryEdge.cursor AuditFilter.action AuditFilter.actor AuditFilter.subject CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
   CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
@@ -39,13 +39,13 @@ const others = `
   Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
-  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id Operation.requestedBy OperationEdge.cursor OperationSelection.codes
+  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id Operation.requestedBy Operation.skippedReason OperationEdge.cursor OperationSelection.codes
   OperationSelection.groupIds OperationSelection.itemIds OperationSelection.jobId OperationSelection.statuses
   JobFilter.dedupeKeyPrefix PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
   PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
   PutTypeSchemaInput.result Query.apiKeys.after Query.auditEntries.after Query.auditEntries.before Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
   Query.deadLetterGroups.after Query.deadLetterGroups.codes Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.queueTotal.nameContains Query.queues.nameContains Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
-  ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
+  ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReplayDeadLettersInput.payloadPatch ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
   RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor CronInput.expression CronInput.timeZone
   SealJobInput.jobId Server.version SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
@@ -122,7 +122,10 @@ async function refusalOf({ field, args }: ReturnType<typeof operations>[number],
     schema.getSubscriptionType()?.getFields()[field.name] === field ? field.subscribe : field.resolve;
   try {
     // Without an engine it goes no further than its arguments.
-    await run?.(undefined, args, { caller }, { fieldNodes: [] } as never);
+    const answer = await run?.(undefined, args, { caller }, { fieldNodes: [] } as never);
+    // Entries have answers of their own.
+    const [first] = (answer as { answers?: unknown[] } | undefined)?.answers ?? [];
+    if (first instanceof Error) throw first;
   } catch (error) {
     if (error instanceof ForbiddenError && error.message.startsWith('Your scope does not include the tenant'))
       return error.code;
@@ -145,8 +148,10 @@ it('every place of an operation where a name can be is known', () => {
 describe.each([
   ['types', createCaller('scoped', ['producer', 'worker'], { types: ['*', 'acmes//mail*'] })],
   ['trees', createCaller('scoped', ['producer', 'worker'], { rootIds: ['1'] })],
-])('a caller without a tenant and with a scope of %s', (_, caller) => {
-  it.each(all)('sends no name of a tenant in $field.name: $place', async (operation) => {
+])('a caller without a tenant and with a scope of %s', (scope, caller) => {
+  // Whoever has a scope of trees creates none, whatever the entries are.
+  const possible = all.filter(({ field }) => scope === 'types' || field.name !== 'createJobs');
+  it.each(possible)('sends no name of a tenant in $field.name: $place', async (operation) => {
     expect(await refusalOf(operation, caller)).toBe('FORBIDDEN');
   });
 

@@ -1,26 +1,14 @@
 /** Why items failed, over the API: of one item its last failure and its group, of a tree its dead letters by group. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient, type JobSpec } from '../../src/client/index.ts';
+import type { JobSpec } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data, request, work } from '../support/api.ts';
 import { claim, failAll } from '../support/dashboard.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-let client: Client;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-  client = createClient({ url: app.url });
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
-  await db.drop();
-});
+const { db, app, client } = useServer();
 
 const create = async (job: JobSpec) => (await client.createJob(job)).id;
 const causes = 'treeDeadLetters { groups { groupId type code pattern count } hasMore }';

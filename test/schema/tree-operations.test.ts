@@ -1,21 +1,10 @@
 /** Operations on trees over the API: what they refuse, and whose trees they reach. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 
 async function clientOf(role: 'admin' | 'producer' | 'operator' | 'watcher', scope = {}) {
   const { key } = await makeKey(db, [role], scope);

@@ -1,34 +1,25 @@
 /** How large an answer may be, alike over HTTP, server-sent events and WebSocket. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { collectSse, createJob, data, request, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const maximum = 1_000_000;
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({
+  JOBTREE_MAX_ANSWER_BYTES: String(maximum),
+  JOBTREE_MAX_JSON_BYTES: '2000000',
+});
 /** 20 items with a payload of 0.1 MB, and results of as much. */
 let heavy: string;
 /** Two items of 1.2 MB each. */
 let huge: string;
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, {
-    JOBTREE_MAX_ANSWER_BYTES: String(maximum),
-    JOBTREE_MAX_JSON_BYTES: '2000000',
-  });
   const items = (count: number, bytes: number) =>
     Array.from({ length: count }, (_, i) => ({ payload: `${i} ${'x'.repeat(bytes)}` }));
   heavy = await createJob(app.url, { type: 'heavy', sealed: true, items: items(20, 100_000) });
   huge = await createJob(app.url, { type: 'huge', items: items(2, 1_200_000) });
   expect(await work(app.url, 'heavy', 100, 'r'.repeat(100_000))).toBe(20);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 const overSocket = async (query: string, variables?: Record<string, unknown>) => {

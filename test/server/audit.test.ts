@@ -1,25 +1,25 @@
 /** Who did what that only some may do: it stands in a table that can only be added to, in one statement with what was done, and in the log. */
 
+import { randomUUID } from 'node:crypto';
 import { createClient as connect } from 'graphql-ws';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient } from '../../src/client/index.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { pruneAudit } from '../../src/domain/access/audit.ts';
 import { schema } from '../../src/schema/index.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey, statementsOf } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let admin: { id: string; key: string };
 let producer: { id: string; key: string };
 let log = '';
 beforeAll(async () => {
-  db = await createDatabase();
   admin = await makeKey(db, ['admin']);
   producer = await makeKey(db, ['producer']);
   app = await createApp({
@@ -30,7 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 interface Entry {
@@ -156,6 +155,36 @@ describe('an action', () => {
     ]);
   });
 
+  it('that creates many trees is recorded for each import, with what became of it', async () => {
+    const client = createClient({ url: app.url, token: producer.key });
+    const { id } = await client.upload(new Blob(['1\n']));
+    await client.close();
+    const unknown = 'Upload:00000000-0000-4000-8000-000000000000';
+    const file = (upload: string) => `file: { source: { uploadId: "${upload}" }, format: LINES }`;
+    const make = (key: string) =>
+      ask(
+        `mutation { createJobs(inputs: [
+          { type: "plain", items: [{}] }, { type: "other", children: [{ type: "below" }] },
+          { type: "bad", ${file(unknown)} }, { type: "good", ${file(id)} }
+        ]) { __typename } }`,
+        { key },
+      );
+    await make(producer.key);
+    expect(await entries('createJobs')).toMatchObject([
+      { subjects: ['type bad', unknown], outcome: 'NOT_FOUND' },
+      { subjects: ['type good', id], outcome: 'OK', actor: `key producer (${producer.id})` },
+    ]);
+    const scoped = await makeKey(db, ['producer'], { types: ['plain'] });
+    await make(scoped.key);
+    const worker = await makeKey(db, ['worker']);
+    await make(worker.key);
+    expect((await entries('createJobs')).slice(2)).toMatchObject([
+      { subjects: ['type bad', unknown], outcome: 'FORBIDDEN' },
+      { subjects: ['type good', id], outcome: 'FORBIDDEN' },
+      { subjects: ['type bad', unknown, 'type good', id], outcome: 'FORBIDDEN' },
+    ]);
+  });
+
   it('without a function is recorded after it', async () => {
     const id = 'DeadLetterGroup:00000000-0000-0000-0000-000000000000';
     await ask(`mutation { noteDeadLetters(input: { groupId: "${id}", note: "x" }) { __typename } }`);
@@ -207,14 +236,38 @@ describe('an action', () => {
   });
 
   it("that can't be recorded is rolled back", async () => {
+    const client = createClient({ url: app.url, token: producer.key });
+    const { id: job } = await client.createJob({ type: 'mail' });
+    await client.close();
+    const [group, operation] = [randomUUID(), randomUUID()];
+    await db.query(
+      `insert into jobtree.dead_letter (job_id, position, type, code, pattern, fingerprint, died_at)
+       values ($1, 1, 'mail', 'E', 'no', $2, now())`,
+      [job.slice('Job:'.length), group],
+    );
+    // So that the operation does not finish.
+    const holder = await db.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('begin; select from jobtree.dead_letter for update');
+    await db.query(
+      `insert into jobtree.operation (id, kind, requested_at, types, before_position, total)
+       values ($1, 'DISCARD', now(), '{mail}', 0, 1)`,
+      [operation],
+    );
     await db.query(
       `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
        create trigger refuse before insert on jobtree.audit_entry for each row execute function public.refuse()`,
     );
-    const { errors } = await ask(pause('mail.unnoted'));
+    for (const act of [
+      `cancelOperation(input: { operationId: "Operation:${operation}" }) { __typename }`,
+      `noteDeadLetters(input: { groupId: "DeadLetterGroup:${group}", note: "x" }) { __typename }`,
+      pause('mail.unnoted').slice('mutation { '.length, -2),
+    ])
+      expect((await ask(`mutation { ${act} }`)).errors?.[0].extensions.code, act).toBe('INTERNAL');
     await db.query('drop function public.refuse() cascade');
-    expect(errors[0].extensions.code).toBe('INTERNAL');
     expect(await db.query(`select from jobtree.queue where type = 'mail.unnoted'`)).toEqual([]);
+    expect(await db.query('select from jobtree.dead_letter_note')).toEqual([]);
+    expect(await db.query('select from jobtree.operation where cancelled_at is not null')).toEqual([]);
     // The log has what the table could not take.
     expect(logged().at(-1)).toMatchObject({
       subjects: ['type mail.unnoted', 'paused true'],
@@ -312,7 +365,7 @@ it('is listed to admins only, newest first, with pages and filters', async () =>
   expect(paged).toEqual(all.nodes);
   const ofProducer = await client.auditEntries({ filter: { actor: producer.id } });
   expect(new Set(ofProducer.nodes.map(({ action }) => action))).toEqual(
-    new Set(['createJob', 'createWatchToken', 'deleteJob', 'importFile', 'setQueue']),
+    new Set(['createJob', 'createJobs', 'createWatchToken', 'deleteJob', 'importFile', 'setQueue']),
   );
   const both = { action: 'setQueue', subject: 'type mail.one' };
   expect((await client.auditEntries({ filter: both })).nodes).toHaveLength(1);

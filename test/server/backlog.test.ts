@@ -2,21 +2,10 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { expect, it } from 'vitest';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { app } = useServer();
 
 const count = 1_500;
 const retryMs = 1_000;

@@ -2,25 +2,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/server/create-app.ts';
 import { toClient } from '../../src/server/rights/addresses.ts';
 import { createJob, data, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { openRaw } from '../support/raw-socket.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 const closers: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 async function start(env: Record<string, string> = {}, stalledAfterMs = 60_000): Promise<string> {

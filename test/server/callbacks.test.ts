@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallbackDelivery, type Client, createClient, verifyCallback } from '../../src/client/index.ts';
 import type { LookUp } from '../../src/domain/callbacks/addresses.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { addEndpoint } from '../support/endpoints.ts';
 import { newType } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts';
 import { startServer, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const loopback = { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' };
 const timeoutMs = 1_000;
@@ -26,13 +27,12 @@ const lookUp: LookUp = async (hostname) => {
   return (lists.length > 1 ? lists.shift() : lists[0]) ?? [];
 };
 
-let db: TestDatabase;
+const db = useDatabase();
 let apps: App[];
 let client: Client;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  db = await createDatabase();
   const env = { ...loopback, JOBTREE_CALLBACK_TIMEOUT_MS: String(timeoutMs) };
   // Each delivery is sent by one of them.
   apps = [await startServer(db.url, env, { lookUp }), await startServer(db.url, env, { lookUp })];
@@ -73,7 +73,6 @@ afterAll(async () => {
   await client?.close();
   for (const app of apps ?? []) await app.close();
   await receiver?.close();
-  await db?.drop();
 });
 
 async function endpoint(path: string, host = '127.0.0.1'): Promise<{ name: string; secret: string }> {

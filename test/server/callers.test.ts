@@ -2,25 +2,20 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createClient } from 'graphql-ws';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { openRaw, type RawSocket } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 const ends: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-});
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 async function start(env: Record<string, string> = {}): Promise<App> {

@@ -1,26 +1,21 @@
 /** What comes again and again is compiled, and is answered as it was the first time. */
 import { getOperationAST, type OperationDefinitionNode, parse } from 'graphql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import * as operations from '../../src/generated/operations.ts';
 import { schema } from '../../src/schema/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { mergesConditions } from '../../src/server/execution/merged-conditions.ts';
 import { delicateVariables } from '../../src/server/execution/variable-uses.ts';
 import { request, subscribe } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer();
 let jobId: string;
 /** With a payload as older versions took it. */
 let deepId: string;
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
   const client = createClient({ url: app.url });
   const items = [{ payload: { a: [1, null] } }, { payload: null }, { payload: 'x' }];
   jobId = (await client.createJob({ type: 'known', items, sealed: true })).id;
@@ -35,10 +30,6 @@ beforeAll(async () => {
   const counted = () =>
     request(app.url, 'query ($id: ID!) { job(id: $id) { progress { itemCount } } }', { id: jobId });
   await eventually(async () => expect((await counted()).data.job.progress.itemCount).toBe(3));
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 const more = 25;

@@ -44,7 +44,8 @@ import { expect, it } from 'vitest';
 import { createExecute } from '../../src/server/execution/compiled-execution.ts';
 import { refuseVariables } from '../../src/server/execution/variables.ts';
 
-const operations = Number(process.env.PROPERTY_OPERATIONS ?? 300);
+/** Those that are executed and compared. */
+const operations = Number(process.env.PROPERTY_OPERATIONS ?? 100);
 const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
 const list = <Type extends GraphQLOutputType | GraphQLInputType>(type: Type) => new GraphQLList(type);
@@ -366,21 +367,24 @@ function checkSame(answer: Answer, expected: Answer, what: string): void {
 }
 
 it(`what is compiled answers as graphql-js does (PROPERTY_SEED=${seed})`, async () => {
-  let compared = 0;
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (g) => {
       const maker = new Maker((most) => g(fc.nat, { max: most }));
       const text = maker.operation();
       const document: DocumentNode = parse(text);
-      if (validate(schema, document).length > 0) return;
+      fc.pre(validate(schema, document).length === 0);
       const given = { schema, document, variableValues: maker.values, contextValue: {} };
       // These never come to be executed.
-      if (refuseVariables(given) !== undefined) return;
-      compared++;
+      fc.pre(refuseVariables(given) === undefined);
       const answer = await answerOf(createExecute({ compileAfter: 0 }) as typeof execute, given);
       checkSame(answer, await answerOf(execute, given), `${text}\n${JSON.stringify(maker.values)}`);
     }),
-    { seed, numRuns: operations, interruptAfterTimeLimit: 100_000 },
+    {
+      seed,
+      numRuns: operations,
+      maxSkipsPerRun: 100,
+      interruptAfterTimeLimit: 100_000,
+      markInterruptAsFailure: true,
+    },
   );
-  expect(compared).toBeGreaterThan(operations / 4);
 });

@@ -2,20 +2,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const page = { origin: 'https://shop.example' };
 const stranger = { origin: 'https://evil.example' };
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let open: App;
 let key: string;
 let jobId: string;
 beforeAll(async () => {
-  db = await createDatabase();
   const settings = {
     JOBTREE_ALLOWED_ORIGINS: `${page.origin},https://other.example`,
     JOBTREE_METRICS: 'true',
@@ -30,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([app.close(), open.close()]);
-  await db.drop();
 });
 
 const json = { 'content-type': 'application/json' };

@@ -1,21 +1,10 @@
 /** JSON beyond 256 levels is refused on every way in; what is stored already, and deeper, spoils nothing but itself. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { collectSse, createJob, data, request, subscribe } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 /** Lists and objects in turn; the inner half is wide, so that no text of it gives its depth away. */
 const deep = (depth: number): unknown =>

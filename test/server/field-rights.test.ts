@@ -2,10 +2,10 @@
  * Every field that queries and subscriptions lead to, asked for as each role, over each way to the API: it is shown to those that may ask for the root
  * field, and to nobody else. Those with a rule of their own are named here.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { beforeAll, expect, it } from 'vitest';
 import { type Permission, permissions, type Role, roles } from '../../src/domain/access/rights.ts';
 import { schema } from '../../src/schema/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import {
   type AnswerError,
   errorsOverEvents,
@@ -14,11 +14,10 @@ import {
   openSocket,
   withEach,
 } from '../support/answers.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { ask } from '../support/api.ts';
 import { type Field, permissionOf, type Step, toOperation, waysToFields } from '../support/fields.ts';
 import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
-import { ask } from '../support/watch-tokens.ts';
+import { useServer } from '../support/use-server.ts';
 
 const ways = waysToFields(
   [schema.getQueryType(), schema.getSubscriptionType()],
@@ -52,15 +51,12 @@ const hidden: Readonly<Record<string, readonly Role[]>> = {
   'Assignment.id': ['operator', 'producer', 'watcher'],
 };
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 let job: string;
 let item: string;
 const keys = {} as Record<Role, string>;
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   for (const role of roles) keys[role] = (await makeKey(db, [role])).key;
   const { data } = await ask(
     app.url,
@@ -72,10 +68,6 @@ beforeAll(async () => {
   item = data.createJob.job.items.nodes[0].id;
   const claim = `mutation { claimItem(input: { itemId: "${item}", worker: "w" }) { __typename } }`;
   await ask(app.url, keys.admin, claim);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 /** Which of the fields are refused. */

@@ -2,30 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PermanentError, Worker } from '../../src/client/index.ts';
 import { createJob, data, request, subscribe, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-let db: TestDatabase;
-let app: App;
-let client: Client;
-
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_METRICS_TYPES: '3' });
-  client = createClient({ url: app.url });
-});
-afterAll(async () => {
-  await client?.close();
-  await app?.close();
-  await db?.drop();
-});
+const { db, app, client } = useServer({ JOBTREE_METRICS_TYPES: '3' });
 
 const metricsOf = async (url: string) => (await fetch(new URL('/metrics', url))).text();
 /** The value of a metric; of a type, if it is named. */

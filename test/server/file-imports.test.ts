@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { FileSpec } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { data } from '../support/api.ts';
 import { storeKinds, useStore } from '../support/stores.ts';
 import { importBytes, imported, postFile } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.each(storeKinds)('uploads in %s', (kind) => {
   const store = useStore(kind);
@@ -85,6 +85,19 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     });
     expect((await server.client.jobs({ filter: { types: [`${type}-root`] } })).nodes).toEqual([]);
     expect(await bad(`${'{}\n'.repeat(9)}{"to":"Ada"}\n`, 'NDJSON')).toMatchObject({ created: true });
+  });
+
+  it('a line with bytes that Postgres can not store is a bad one, and the others are imported', async () => {
+    const { job, bad } = await read('1\n\0\0\0\n{"a":"\\u0000","a":2}\n3\n', { format: 'NDJSON' });
+    expect(job.import).toMatchObject({ status: 'COMPLETED', items: 4, badLines: 1 });
+    expect(bad).toMatchObject([['BAD_LINE', expect.stringContaining('Line 2'), { line: 2 }]]);
+    // What is stored can be read by path.
+    expect(
+      await server.db.query(
+        "select payload #>> '{a}' as a from jobtree.job_item where job_id = $1 and payload ->> 'a' is not null",
+        [job.id.replace('Job:', '')],
+      ),
+    ).toEqual([{ a: '2' }]);
   });
 
   it('a bad line can be replayed with a corrected payload', async () => {

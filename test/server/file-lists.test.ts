@@ -2,12 +2,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { guessFormat } from '../../src/files/guess-format.ts';
-import { useServer } from '../cli/setup.ts';
-import { data, request } from '../support/api.ts';
+import { ask, data, request } from '../support/api.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 import { imported, postFile } from '../support/uploads.ts';
-import { ask } from '../support/watch-tokens.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer(() => ({}));
 

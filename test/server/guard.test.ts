@@ -3,24 +3,16 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as open } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { App } from '../../src/server/create-app.ts';
 import { data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer();
 let port: string;
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
   port = new URL(app.url).port;
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 interface Answer {

@@ -3,19 +3,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { start } from '../cli/program.ts';
 import { createJob, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freePort, startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 const create = 'mutation { createJob(input: { type: "a", items: [{}] }) { __typename } }';
 const ready = async (url: string) => {

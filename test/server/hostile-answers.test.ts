@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { isLong, makeTokens, type RoleName, roleNames, type Tokens } from '../support/hostile/roles.ts';
 import { bearer } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const maxAnswerBytes = 19_000_000;
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let asking: App;
 let tokens: Tokens;
@@ -31,7 +31,6 @@ const aliases = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
 
 beforeAll(async () => {
-  db = await createDatabase();
   // What would be refused for its cost is to be written.
   const settings = {
     JOBTREE_MAX_ANSWER_BYTES: String(maxAnswerBytes),
@@ -51,7 +50,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([app.close(), asking.close()]);
-  await db.drop();
 });
 
 /** The first answer on a socket, and that the socket goes on. */

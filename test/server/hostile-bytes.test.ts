@@ -4,20 +4,20 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { createJob, request, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { isLong, makeTokens, type RoleName, roleNames, type Tokens } from '../support/hostile/roles.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { openRaw } from '../support/raw-socket.ts';
 import { type ServerProcess, startServer, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const mostMb = 600;
 
 /** Where nobody is asked who they are, `anybody`. */
 type Sender = RoleName | 'anybody';
 
-let db: TestDatabase;
+const db = useDatabase();
 let server: ServerProcess;
 /** A job with 60 results of a megabyte. */
 let large: string;
@@ -26,7 +26,6 @@ let tokens: Tokens;
 let other: string;
 const sockets: { destroy(): unknown }[] = [];
 beforeAll(async () => {
-  db = await createDatabase();
   const open = await startServer(db.url);
   large = await createJob(open.url, { type: 'large', items: Array.from({ length: 60 }, () => ({})) });
   for (let i = 0; i < 10; i++) await work(open.url, 'large', 6, 'x'.repeat(990_000));
@@ -39,9 +38,6 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   expect(await server.end()).toBe(0);
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 /** Starts the server, and gives what its clients show. */

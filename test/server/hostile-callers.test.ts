@@ -1,36 +1,26 @@
 /** Callers that try what is none of theirs: notes on items of others, snoozes without end, storage at its limit, ids that they have guessed. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { closed } from '../support/closed.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
 import { postFile } from '../support/uploads.ts';
-import { ask as askFor, watchToken } from '../support/watch-tokens.ts';
+import { useServer } from '../support/use-server.ts';
+import { watchToken } from '../support/watch-tokens.ts';
 
 const maxItems = 100;
 const maxBytes = 20_000;
 
-let db: TestDatabase;
-let app: App;
+const { db, app, ask } = useServer({
+  JOBTREE_AUTH: 'keys',
+  JOBTREE_TENANT_MAX_STORED_ITEMS: String(maxItems),
+  JOBTREE_TENANT_MAX_STORED_BYTES: String(maxBytes),
+});
 let admin: string;
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, {
-    JOBTREE_AUTH: 'keys',
-    JOBTREE_TENANT_MAX_STORED_ITEMS: String(maxItems),
-    JOBTREE_TENANT_MAX_STORED_BYTES: String(maxBytes),
-  });
   admin = (await makeKey(db, ['admin'])).key;
 });
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
 
-const ask = (key: string, query: string, variables = {}) => askFor(app.url, key, query, variables);
 const keyOf = async (...given: Parameters<typeof makeKey> extends [unknown, ...infer Rest] ? Rest : never) =>
   (await makeKey(db, ...given)).key;
 

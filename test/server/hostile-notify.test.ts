@@ -99,10 +99,10 @@ describe('foreign NOTIFY', () => {
     { timeout: 60_000 },
     async (_, more) => {
       const { db, url, id, root, shown, ended } = await startWatched();
-      await db.query(`select jobtree.send_hint('progress', $1)`, [
+      await db.query(`select jobtree.send_hints('progress', array[$1])`, [
         forged(root, more).replace(/"openJobs":0/, '"openJobs":1'),
       ]);
-      await db.query(`select jobtree.send_hint('progress', $1)`, [forged(root, more)]);
+      await db.query(`select jobtree.send_hints('progress', array[$1])`, [forged(root, more)]);
       await work(url, 'watched', 1);
       await expect
         .poll(() => shown.at(-1), { timeout: 30_000 })

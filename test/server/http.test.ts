@@ -5,25 +5,15 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { auditServer } from 'graphql-http';
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient as createJobtreeClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, subscribe } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 const at = (path: string, base = app.url) => new URL(path, base).href;
 
@@ -37,6 +27,30 @@ it('passes every audit of GraphQL over HTTP', async () => {
   );
   expect(failed).toEqual([]);
   expect(warned).toEqual([]);
+});
+
+describe('a body in chunks of one byte', () => {
+  async function send(body: string): Promise<string> {
+    const { hostname, port, pathname } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    const head = `POST ${pathname} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked`;
+    const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`);
+    socket.write(`${head}\r\n\r\n${chunks.join('')}0\r\n\r\n`);
+    let answer = '';
+    for await (const text of socket.setEncoding('utf8')) answer += text;
+    return answer;
+  }
+  const query = '{"query":"{ __typename }"}';
+
+  it('is read if they are few', async () => {
+    expect(await send(query.padEnd(1_000))).toContain('{"data":{"__typename":"Query"}}');
+  });
+
+  it('is refused if they are many', async () => {
+    const answer = await send(query.padEnd(1_500));
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toContain('more than 1,000 chunks of less than 16 bytes');
+  });
 });
 
 describe('a POST of JSON', () => {

@@ -5,19 +5,18 @@ import { WebSocket } from 'ws';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, stepsIn, subscribe, type Watch, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 /** Hears nothing from Postgres while the proxy swallows it; reads as the other one does. */
 let lagging: App;
 let proxy: TcpProxy;
 beforeAll(async () => {
-  db = await createDatabase();
   proxy = await startProxy(db.url);
   const quiet = { JOBTREE_SWEEP_INTERVAL_MS: '60000' };
   app = await startServer(db.url, quiet);
@@ -31,7 +30,6 @@ afterEach(() => void vi.restoreAllMocks());
 afterAll(async () => {
   await Promise.all([app.close(), lagging.close()]);
   await proxy.close();
-  await db.drop();
 });
 
 const watchJob = `subscription ($id: ID!, $since: String, $intervalMs: Int) {

@@ -2,12 +2,9 @@
  * Items of a transaction that commits late stand before many that were added after them and that claims have passed by.
  * LATE_ITEMS makes it larger, and then they must be claimed within 3 s.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { expect, it } from 'vitest';
 import { signal } from '../client/signals.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const lateCount = Number(process.env.LATE_ITEMS ?? 2_000);
 const withinMs = process.env.LATE_ITEMS === undefined ? 20_000 : 3_000;
@@ -17,20 +14,7 @@ const transactionCount = 4;
 const limit = 500;
 const type = 'late';
 
-let db: TestDatabase;
-let app: App;
-let client: Client;
-
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-  client = createClient({ url: app.url });
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
-  await db.drop();
-});
+const { db, client } = useServer();
 
 const adding = `select cardinality(positions) as count
   from jobtree.add_items($1, (select json_agg(json_build_object('payload', $2::text)) from generate_series(1, $3::integer)))`;

@@ -6,13 +6,11 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const cycles = Number(process.env.LEAK_CYCLES ?? 120);
 const atOnce = 20;
@@ -20,21 +18,13 @@ const atOnce = 20;
 const redisUrl = inject('redisUrl');
 const prefix = 'jobtree-leaks';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer(
+  redisUrl === undefined ? {} : { REDIS_URL: redisUrl, JOBTREE_REDIS_PREFIX: prefix },
+);
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(
-    db.url,
-    redisUrl === undefined ? {} : { REDIS_URL: redisUrl, JOBTREE_REDIS_PREFIX: prefix },
-  );
   if (redisUrl !== undefined) {
     await eventually(async () => expect(await readiness()).toContain('redis'));
   }
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 setFlagsFromString('--expose-gc');

@@ -2,27 +2,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { Hub } from '../../src/events/hub.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { openRaw } from '../support/raw-socket.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
+const { app } = useServer();
 afterEach(() => {
   vi.restoreAllMocks();
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 it('an event stream whose client leaves before the first event leaves neither reader nor timer', async () => {

@@ -3,26 +3,16 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import * as operations from '../../src/generated/operations.ts';
 import { schema } from '../../src/schema/index.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { exampleTabs } from '../../src/server/http/graphiql.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 /** One socket for many operations: what closed it fails the operations that follow. */
 const open = () =>

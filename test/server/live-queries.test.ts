@@ -1,22 +1,12 @@
 /** `live`: the answer of any query, again whenever it differs. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { expect, it } from 'vitest';
 import { codesOf, errorsOverEvents } from '../support/answers.ts';
 import { createJob, data, subscribe } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 const readyOf = (type: string) => `subscription { live { queue(type: "${type}") { ready paused } } }`;
 

@@ -1,16 +1,12 @@
 /** What the log says of items: which they are, and why one failed. What is in them only where a setting says so. */
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 type Line = Record<string, unknown> & { msg: string };
 

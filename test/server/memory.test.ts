@@ -6,17 +6,16 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { fillEnded } from '../support/fill.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const pages = Number(process.env.MEMORY_PAGES ?? 150);
 /** More than it has on a quiet machine, 201 to 243; on a busy one, where the threads that look for garbage come late, up to 305. What is kept for too long took 350, and more with more pages. */
 const limitMb = 330;
-let db: TestDatabase;
+const db = useDatabase();
 let server: ServerProcess;
 beforeAll(async () => {
-  db = await createDatabase();
   await fillEnded(db, { items: 10_000, jobs: 1 });
   await db.query(
     `update jobtree.outcome set failed = false, result = json_build_object('n', position, 'text', repeat('x', 950))`,
@@ -25,7 +24,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.end();
-  await db.drop();
 });
 
 async function residentMb(): Promise<number> {

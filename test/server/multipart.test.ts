@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { type Answer, data } from '../support/api.ts';
 import { closed } from '../support/closed.ts';
 import { startServer, startServerProcess } from '../support/server.ts';
 import { imported, sha256Of } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer({
   JOBTREE_MAX_UPLOAD_BYTES: '5000000',
@@ -126,6 +126,31 @@ it('files of several jobs can be in lists, and one file can serve two jobs', asy
   const byType = new Map(job.children.map((child: any) => [child.type, child.import.uploadId]));
   expect(byType.get('c')).toBe(job.import.uploadId);
   expect(byType.get('b')).not.toBe(job.import.uploadId);
+});
+
+it('of several trees, those that are created keep their files', async () => {
+  const before = await uploads();
+  const input = { type: 'several', file: { source: { file: null }, format: 'LINES' } };
+  const { data: answered } = await post([
+    [
+      'operations',
+      {
+        query: `mutation ($inputs: [JobInput!]!) {
+          createJobs(inputs: $inputs) { ... on CreateJobsPayload { entries { jobId error { code field } } } }
+        }`,
+        variables: { inputs: [{ ...input, sealed: true }, input] },
+      },
+    ],
+    ['map', { x: ['variables.inputs.0.file.source.file'], y: ['variables.inputs.1.file.source.file'] }],
+    ['x', Buffer.from('1\n')],
+    ['y', Buffer.from('2\n3\n')],
+  ]);
+  const [refused, created] = answered.createJobs.entries;
+  expect(refused.error).toEqual({ code: 'INVALID_INPUT', field: 'inputs[0].file' });
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  expect((await imported(client, created.jobId)).import).toMatchObject({ status: 'COMPLETED', items: 2 });
+  await expect.poll(uploads).toBe(before + 1);
 });
 
 it('a file that the operation does not keep leaves nothing', async () => {

@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { Database } from '../../src/db/database.ts';
 import { examineEverything } from '../../src/doctor/everything.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
-import { Uploads } from '../../src/domain/uploads/uploads.ts';
+import { Uploads } from '../../src/domain/files/uploads.ts';
 import { S3Store } from '../../src/object-store/s3.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

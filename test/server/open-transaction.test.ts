@@ -4,39 +4,25 @@
  */
 import { once } from 'node:events';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient, Worker } from '../../src/client/index.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { afterEach, expect, it } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
-import { request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { lastOf, request } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const seconds = Number(process.env.OPEN_TRANSACTION_SECONDS ?? 8);
 const workerCount = 10;
 /** Of each tree in each part of the time. */
 const itemsAtOnce = 10;
 
-let db: TestDatabase;
-let app: App;
-let client: Client;
+const { db, app, client } = useServer({ JOBTREE_SWEEP_INTERVAL_MS: '100' });
 const workers: Worker[] = [];
 const transactions: pg.Client[] = [];
 
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
-  client = createClient({ url: app.url });
-});
 afterEach(async () => {
   for (const transaction of transactions.splice(0)) await transaction.end();
   await Promise.all(workers.splice(0).map((worker) => worker.stop()));
-});
-afterAll(async () => {
-  await client.close();
-  await app.close();
-  await db.drop();
 });
 
 async function begin(): Promise<pg.Client> {
@@ -83,7 +69,7 @@ async function holdEverything(transaction: pg.Client, type: string): Promise<{ j
     await run(`select from jobtree.${table} where job_id = any ($1) for update`, jobs);
   await run('select from jobtree.job where id = any ($1) for update', jobs);
   // The fold replaces these rows: what it has replaced meanwhile is not held.
-  const counters = 'select from jobtree.job_progress where job_id = any ($1) for update';
+  const counters = 'select from jobtree.tree where root_id = any ($1) for update';
   while ((await run(counters, jobs)).rowCount !== jobs.length);
   await run('select from jobtree.watch for update');
   return { jobs };
@@ -270,8 +256,6 @@ it('a worker with a locked lease silently repeats its report until the lock is g
   expect(busy.errors).toMatchObject([{ extensions: { code: 'BUSY' } }]);
   await transaction.query('rollback');
   await succeeded;
-  for await (const progress of client.watchJob(id)) {
-    if (progress.status === 'COMPLETED') expect(progress).toMatchObject({ succeeded: 1, failed: 0 });
-  }
+  expect(await lastOf(client.watchJob(id))).toMatchObject({ status: 'COMPLETED', succeeded: 1, failed: 0 });
   expect(errors).toEqual([]);
 });

@@ -1,31 +1,24 @@
 /** One socket, on which each operation shows a watch token of its own: what it opens, when it ends, and who can't stay. */
 
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { textOf } from '../../src/db/database.ts';
 import { revokeTokens } from '../../src/domain/access/watch-tokens.ts';
 import { Hub } from '../../src/events/hub.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { ask } from '../support/api.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { openRaw, type RawSocket } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
-import { ask, forge, watchToken } from '../support/watch-tokens.ts';
+import { useServer } from '../support/use-server.ts';
+import { forge, watchToken } from '../support/watch-tokens.ts';
 
 const watchJob = 'subscription ($id: ID!) { jobProgress(jobId: $id) { percent } }';
 const progressOf = 'query ($id: ID!) { job(id: $id) { progress { percent } } }';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 let admin: string;
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   admin = (await makeKey(db, ['admin'])).key;
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 async function newTree(): Promise<string> {

@@ -1,24 +1,11 @@
 /** Operators: what they do with dead letters and pending items stays within their scope, and is known as theirs. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
-import type { Answer } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { makeKey } from '../support/keys.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, ask } = useServer({ JOBTREE_AUTH: 'keys' });
 let admin: string;
 let operator: string;
-
-async function ask(key: string, query: string, variables = {}): Promise<Answer> {
-  const response = await fetch(app.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key) },
-    body: JSON.stringify({ query, variables }),
-  });
-  return (await response.json()) as Answer;
-}
 
 /** Items of a type, of which each has failed for good. */
 async function bury(type: string, items: number): Promise<string> {
@@ -54,14 +41,8 @@ const groups =
   'query ($types: [String!], $codes: [String!], $after: ID, $first: Int) { deadLetterGroups(types: $types, codes: $codes, after: $after, first: $first) { id type count code history(steps: 3, stepMinutes: 60) { count } } }';
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   admin = (await makeKey(db, ['admin'])).key;
   operator = (await makeKey(db, ['operator'], { name: 'night shift', types: ['mail.*'] })).key;
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 it('an operator with a scope replays what is within it, whatever the filter says besides', async () => {

@@ -1,25 +1,14 @@
 /** A client may send requests before earlier ones are answered (pipelining), and leave before any of them is. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { expect, it } from 'vitest';
 import { createJob, data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, {
-    JOBTREE_MAX_REQUESTS: '20',
-    JOBTREE_CALLER_CONNECTIONS: '10',
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
+const { app } = useServer({
+  JOBTREE_MAX_REQUESTS: '20',
+  JOBTREE_CALLER_CONNECTIONS: '10',
 });
 
 const head = 'Host: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n';
@@ -51,7 +40,7 @@ it('requests that wait behind another one stop counting once their client has le
 it('requests in one packet are all answered, a few at a time, in order', async () => {
   const { hostname, port } = new URL(app.url);
   const client = connect(Number(port), hostname);
-  const posts = Array.from({ length: 100 }, (_, i) => {
+  const posts = Array.from({ length: 50 }, (_, i) => {
     const body = JSON.stringify({ query: `{ a${i}: __typename }` });
     return `POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   });
@@ -59,10 +48,20 @@ it('requests in one packet are all answered, a few at a time, in order', async (
   let text = '';
   for await (const chunk of client) {
     text += String(chunk);
-    if (text.includes('"a99"')) break;
+    if (text.includes('"a49"')) break;
   }
-  expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(100);
+  expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(50);
   expect([...text.matchAll(/"a(\d+)"/g)].map(([, i]) => Number(i))).toEqual(posts.map((_, i) => i));
+});
+
+it('a connection with more requests that wait is ended, and those of others are answered', async () => {
+  const { hostname, port } = new URL(app.url);
+  const client = connect(Number(port), hostname).on('error', () => {});
+  const get = 'GET /graphql?query=%7B__typename%7D HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  client.write(get.repeat(51));
+  client.resume();
+  await once(client, 'close');
+  expect(await request(app.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
 });
 
 it('event streams that wait behind another one stop counting once their client has left', async () => {

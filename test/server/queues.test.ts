@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { data, lastOf } from '../support/api.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const seconds = Number(process.env.QUEUE_SECONDS ?? 4);
 const [rateLimit = 0, intervalMs = 0] = (process.env.QUEUE_RATE ?? '40/1000').split('/').map(Number);
@@ -22,13 +22,12 @@ const isLong = process.env.QUEUE_SECONDS !== undefined;
 const concurrency = 5;
 const script = fileURLToPath(new URL('../support/limited-worker.ts', import.meta.url));
 
-let db: TestDatabase;
+const db = useDatabase();
 let apps: App[];
 let client: Client;
 const children = new Set<ChildProcess>();
 
 beforeAll(async () => {
-  db = await createDatabase();
   const env = { JOBTREE_SWEEP_INTERVAL_MS: '200' };
   apps = [await startServer(db.url, env), await startServer(db.url, env)];
   client = createClient({ url: apps[0]?.url });
@@ -37,7 +36,6 @@ afterAll(async () => {
   for (const child of children) await end(child, 'SIGKILL');
   await client.close();
   for (const app of apps) await app.close();
-  await db.drop();
 });
 
 function startWorkers(app: App | undefined, count: number, types: readonly string[]): ChildProcess {
@@ -294,8 +292,7 @@ it('the client reads and lists what it set', async () => {
 it('an item that no worker starts in time fails with EXPIRED, and its job completes', async () => {
   await client.queues.set('perishable', { lifetimeMs: 1 });
   const { id } = await client.createJob({ type: 'perishable', items: [{}], sealed: true });
-  for await (const progress of client.watchJob(id))
-    if (progress.status === 'COMPLETED') expect(progress).toMatchObject({ failed: 1, succeeded: 0 });
+  expect(await lastOf(client.watchJob(id))).toMatchObject({ status: 'COMPLETED', failed: 1, succeeded: 0 });
   const { nodes } = await client.items(id);
   expect(nodes).toMatchObject([
     { status: 'FAILED', failureCount: 1, failures: [{ code: 'EXPIRED', worker: null }], assignment: null },

@@ -1,25 +1,19 @@
 /** How much a caller may send, alike over HTTP, event streams and WebSockets, and how it is told. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { Allowance } from '../../src/server/limits/rate-limits.ts';
 import { collectSse } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 const ends: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-});
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 async function start(env: Record<string, string> = {}): Promise<App> {
@@ -359,7 +353,7 @@ describe('the clients', () => {
       [id.replace('Job:', '')],
     );
     expect(lost?.attempts).toBe(1);
-  }, 90_000);
+  });
 });
 
 describe('an allowance', () => {

@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { useServer } from '../cli/setup.ts';
 import { request } from '../support/api.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
 const server = useServer();
 
@@ -148,7 +148,7 @@ it('a shutdown does not wait for a reader that does not read', async () => {
   await once(socket, 'readable');
   await closing.close();
   socket.destroy();
-}, 30_000);
+});
 
 it('many exports of one caller delay others no longer than one', async () => {
   const id = await makeTree();

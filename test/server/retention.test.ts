@@ -2,20 +2,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { anyRow } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let servers: readonly App[];
 beforeAll(async () => {
-  db = await createDatabase();
   const settings = { JOBTREE_RETENTION_SECONDS: '0', JOBTREE_IDLE_SECONDS: '1' };
   servers = [await startServer(db.url, settings), await startServer(db.url, settings)];
 });
 afterAll(async () => {
   for (const server of servers) await server.close();
-  await db.drop();
 });
 
 const url = (n: 0 | 1 = 0) => servers[n]?.url ?? '';
@@ -124,6 +122,6 @@ it('many trees are reaped by both servers, each once', async () => {
     `select count(*) from generate_series(1, 300) n, lateral jobtree.create_job('{"type": "many", "sealed": true, "items": []}')`,
   );
   await anyRow(db, `select 1 where not exists (select from jobtree.job where type = 'many')`, []);
-  expect(await db.query('select from jobtree.tree_deletion')).toEqual([]);
+  expect(await db.query('select from jobtree.tree where deletion is not null')).toEqual([]);
   expect(await db.query('select from jobtree.progress_delta')).toEqual([]);
 });

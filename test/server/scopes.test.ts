@@ -1,18 +1,14 @@
 /** Callers with a scope: what is outside of it does not exist for them, in the same words as what there is not. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
 import type { Role } from '../../src/domain/access/rights.ts';
-import type { App } from '../../src/server/create-app.ts';
 import { openSocket } from '../support/answers.ts';
-import type { Answer } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app, ask } = useServer({ JOBTREE_AUTH: 'keys' });
 let admin: string;
 /** A tree of `mail.send`, one of `bill`, and one of both. */
 let mail: string;
@@ -21,15 +17,6 @@ let mixed: { root: string; child: string };
 const nowhere = 'Job:00000000-0000-7000-8000-000000000000';
 
 const keyFor = async (roles: Role[], options: Partial<NewApiKey>) => (await makeKey(db, roles, options)).key;
-
-async function ask(key: string, query: string, variables = {}): Promise<Answer> {
-  const response = await fetch(app.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key) },
-    body: JSON.stringify({ query, variables }),
-  });
-  return (await response.json()) as Answer;
-}
 
 const create = async (input: object) =>
   (
@@ -45,18 +32,12 @@ const itemOf = async (id: string) =>
     .nodes[0].id as string;
 
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   admin = await keyFor(['admin'], {});
   const items = [{ payload: { secret: 'pie' } }];
   mail = (await create({ type: 'mail.send', items })).id;
   bill = (await create({ type: 'bill', items })).id;
   const both = await create({ type: 'mail.send', children: [{ type: 'bill', items }] });
   mixed = { root: both.id, child: both.children[0].id };
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 /** With the ids taken out: what is left must not tell one that is hidden from one that there is not. */

@@ -4,24 +4,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, verifyCallback } from '../../src/client/index.ts';
 import { SecretBox } from '../../src/domain/callbacks/secret-box.ts';
 import { run } from '../cli/program.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 const [first, second] = [newKey(), newKey()];
 const boxOf = (...keys: string[]) => new SecretBox(keys.map((key) => Buffer.from(key, 'base64')));
 
-let db: TestDatabase;
+const db = useDatabase();
 let receiver: Receiver;
 beforeAll(async () => {
-  db = await createDatabase();
   receiver = await startReceiver({});
 });
 afterAll(async () => {
   await receiver.close();
-  await db.drop();
 });
 
 const stored = () =>

@@ -2,20 +2,17 @@
 import { createClient as connect } from 'graphql-ws';
 import { SignJWT } from 'jose';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient, Worker } from '../../src/client/index.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
+import { useDatabase } from '../support/use-server.ts';
 import { watchToken } from '../support/watch-tokens.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 it('no line of a traced run contains a key, a token or the secret of a proxy, and no table contains a key', async () => {
   let log = '';

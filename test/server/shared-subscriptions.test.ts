@@ -8,22 +8,20 @@ import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { SocketReader } from '../../src/server/sockets/socket-reader.ts';
 import { collect, collectSse, createJob, data, stepsIn, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 beforeAll(async () => {
-  db = await createDatabase();
   // The sweep stays out of it: tests wait for those who wait for locks.
   app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 const watchJob = `subscription ($id: ID!, $since: String, $intervalMs: Int) {
@@ -254,7 +252,7 @@ it.each([
 describe('a reader that joins while an event is being resolved', () => {
   it('gets it once', async () => {
     const id = await createJob(app.url, { type: 'joining', items: [{}] });
-    const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { deletion { itemCount } } } } }`;
+    const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt log { text } } } }`;
     const retryAt = (time: string) =>
       db.query('update jobtree.queue_entry set run_at = $2 where job_id = $1', [id.slice(4), time]);
     const client = socket();
@@ -262,7 +260,7 @@ describe('a reader that joins while an event is being resolved', () => {
     await first.next();
     const lock = await db.connect();
     // Which is read for the event, and not to know that there is one.
-    await lock.query('begin; lock table jobtree.tree_deletion in access exclusive mode');
+    await lock.query('begin; lock table jobtree.item_note in access exclusive mode');
     const changed = first.next();
     await retryAt('2100-01-01');
     // The server's reaper comes by each second, and waits too.

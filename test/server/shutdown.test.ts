@@ -4,31 +4,25 @@
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { createAuthority, withoutOpenssl } from '../support/certificates.ts';
 import { closed } from '../support/closed.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { freePort } from '../support/ports.ts';
 import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 const closers: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-});
-afterAll(async () => {
-  await db.drop();
 });
 
 /** Holds a row, so that a mutation of the job waits for it; returns what lets it go. */
@@ -146,7 +140,7 @@ describe('a shutdown with ten minutes for what is under way', () => {
     await data(server.url, '{ __typename }');
     const ended = [...sockets, dripping].map(closed);
     await Promise.all([...ended, server.close()]);
-  }, 30_000);
+  });
 
   it.skipIf(withoutOpenssl)(
     'does not wait for a client that has sent half a TLS handshake',
@@ -180,5 +174,5 @@ describe('a shutdown with ten minutes for what is under way', () => {
     uploading.write('0\r\n\r\n');
     await Promise.all([closed(uploading), stopped]);
     expect(answer).toMatch(/^HTTP\/1.1 201 /);
-  }, 60_000);
+  });
 });

@@ -5,21 +5,20 @@
 
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openRaw, type RawSocket } from '../support/raw-socket.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 const scale = process.env.SOCKET_PEERS === 'long' ? 1 : 20;
 const keepAliveMs = 10_000 / scale;
 const testTimeoutMs = 200_000;
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 const closers: (() => unknown)[] = [];
 beforeAll(async () => {
-  db = await createDatabase();
   app = await createApp({
     config: readConfig({ JOBTREE_PORT: '0' }),
     databaseUrl: db.url,
@@ -32,7 +31,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 async function open(onPing: Parameters<typeof openRaw>[1] = {}): Promise<RawSocket> {

@@ -1,24 +1,14 @@
 /** What the messages of a socket do: ids that are used again, messages that are not for a server, and the end of what was left. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { afterEach, expect, it } from 'vitest';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { openRaw, type RawSocket } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer();
 const closers: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 async function open(url = app.url): Promise<RawSocket> {
@@ -51,6 +41,17 @@ it('an id that completed and is used again belongs only to the second operation'
   await raw.until(({ id, type }) => id === '2' && type === 'complete');
   const counts = raw.messages.flatMap(({ payload }) => payload?.data?.jobProgress?.itemCount ?? []);
   expect(new Set(counts)).toEqual(new Set([2]));
+});
+
+it('a message may have a thousand fragments', async () => {
+  const raw = await open();
+  const send = (text: string) => {
+    for (const [i, byte] of [...text].entries()) raw.socket.send(byte, { fin: i === text.length - 1 });
+  };
+  send('{"type":"ping"}'.padEnd(1_000));
+  await raw.until(({ type }) => type === 'pong');
+  send('{"type":"ping"}'.padEnd(1_001));
+  expect(await raw.closed).toBe(1008);
 });
 
 it('ids that are used again do not exceed any limit', async () => {

@@ -1,26 +1,16 @@
 /** What a connection may do, and what becomes of it: limits, mistakes, and the server's end. */
 import { once } from 'node:events';
 import { type Client, createClient } from 'graphql-ws';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { App } from '../../src/server/create-app.ts';
 import { collectSse, createJob, data, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer();
 const closers: (() => unknown)[] = [];
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 async function start(env: Record<string, string>): Promise<string> {

@@ -1,20 +1,11 @@
 /** Work that an application adds in its own transaction, past the server: with its own rows, or not at all. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
+const { db, app } = useServer({ JOBTREE_SWEEP_INTERVAL_MS: '100' });
 beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
   await db.query('create table customer (id integer primary key)');
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 it('commits with the row that caused it, and workers and counters are updated', async () => {

@@ -1,36 +1,25 @@
 /** How much a tenant may store: what is refused beyond it, what is not, what makes room, and how the use is told. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
 import type { Role } from '../../src/domain/access/rights.ts';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
 import { imported, postFile } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-const ends: (() => unknown)[] = [];
 const maxItems = 100;
 const maxBytes = 20_000;
+const { db, app } = useServer({
+  JOBTREE_AUTH: 'keys',
+  JOBTREE_TENANT_MAX_STORED_ITEMS: String(maxItems),
+  JOBTREE_TENANT_MAX_STORED_BYTES: String(maxBytes),
+});
+const ends: (() => unknown)[] = [];
 /** For so long a server may go by what it has read. */
 const rememberedMs = 2_100;
 
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, {
-    JOBTREE_AUTH: 'keys',
-    JOBTREE_TENANT_MAX_STORED_ITEMS: String(maxItems),
-    JOBTREE_TENANT_MAX_STORED_BYTES: String(maxBytes),
-  });
-});
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
 });
 
 let tenants = 0;

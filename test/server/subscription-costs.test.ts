@@ -3,19 +3,17 @@ import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 beforeAll(async () => {
-  db = await createDatabase();
   // A connection may have a quarter.
   app = await startServer(db.url, { JOBTREE_CALLER_SUBSCRIPTION_COST: '40000' });
 });
 afterAll(async () => {
   await app.close();
-  await db.drop();
 });
 
 const refused = 'TOO_MANY_OPERATIONS';

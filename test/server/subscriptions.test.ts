@@ -1,22 +1,12 @@
 /** Progress as a client sees it, over both transports: the state first, newer ones only, the final one always, then the end. */
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { App } from '../../src/server/create-app.ts';
 import { collect, collectSse, createJob, data, subscribe, work } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 const watchJob = `subscription ($id: ID!) {
   jobProgress(jobId: $id) { revision status message percent itemCount itemProgress succeeded sealed completedAt }
@@ -163,7 +153,7 @@ it('progress continues without a gap after the listening connection was lost', a
 it('a foreign notification ends no server', async () => {
   for (const topic of ['work', 'progress']) {
     for (const payload of ['hello', '{}', 'null', '[1]'])
-      await db.query('select jobtree.send_hint($1, $2)', [topic, payload]);
+      await db.query('select jobtree.send_hints($1, array[$2])', [topic, payload]);
   }
   const id = await createJob(app.url, { type: 'foreign', sealed: true });
   const events = await collect(
@@ -260,7 +250,9 @@ it('foreign messages on the channel of NOTIFY harm nobody', async () => {
     { root, openJobs: 1, jobs: [null] },
   ];
   for (const payload of payloads)
-    await db.query(`select jobtree.send_hint('progress', $1::jsonb::text)`, [JSON.stringify(payload)]);
+    await db.query(`select jobtree.send_hints('progress', array[$1::jsonb::text])`, [
+      JSON.stringify(payload),
+    ]);
   await work(app.url, 'notified', 1);
   let last: any;
   for (let event = await events.next(); !event.done; event = await events.next()) last = event.value;

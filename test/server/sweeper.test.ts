@@ -1,10 +1,10 @@
 /** What the sweeper finds on its own: leftovers of servers that died, and of transactions that took long. */
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { findUnfolded } from '../../src/domain/claims/sweep.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
-import { findUnfolded } from '../../src/domain/work/sweep.ts';
 import { Sweeper } from '../../src/server/loops/sweeper.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { anyRow } from '../support/locks.ts';
@@ -242,8 +242,8 @@ describe('a part of the sweep that fails', () => {
     'unfolded trees': {
       calls: 'unfolded_trees(bigint, bigint, integer)',
       prepare: async ({ engine, touched }) => {
-        // The server that made it would have folded it.
-        const { jobId } = await createJob(t.engine, { type: newType(), items: [{}] });
+        // The server that made it would have folded it; an item without settings is counted at once.
+        const { jobId } = await createJob(t.engine, { type: newType(), items: [{ priority: 1 }] });
         expect(engine).not.toBe(t.engine);
         return () => expect.poll(() => touched.has(jobId)).toBe(true);
       },
@@ -303,7 +303,7 @@ it('a search for unfolded trees finds thousands at once, which no server has fol
 
 it('a search for unfolded trees names roots whose deltas are older than the last search, and at first all', async () => {
   const [early, late] = [newType('early'), newType('late')];
-  const { [early]: one = '' } = await t.create({ type: early, items: [{}] });
+  const { [early]: one = '' } = await t.create({ type: early, items: [{ priority: 1 }] });
   const look = async (seen: string | null) => {
     const [row] = await t.db.query<{
       root_ids: string[] | null;
@@ -314,7 +314,7 @@ it('a search for unfolded trees names roots whose deltas are older than the last
   };
   const first = await look(null);
   expect(first.roots).toContain(one);
-  const { [late]: two = '' } = await t.create({ type: late, items: [{}, {}] });
+  const { [late]: two = '' } = await t.create({ type: late, items: [{ priority: 1 }, { priority: 1 }] });
   const second = await look(first.seen);
   expect(second.roots).toContain(one);
   expect(second.roots).not.toContain(two);

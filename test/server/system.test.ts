@@ -1,29 +1,19 @@
 /** `servers` and `findings`: which servers run, and what the doctor's checks find while a server makes them. */
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import { Database } from '../../src/db/database.ts';
 import { Examiner } from '../../src/doctor/examiner.ts';
 import { Session } from '../../src/doctor/session.ts';
 import { checkTransactions } from '../../src/doctor/snapshots.ts';
-import { nameOfSession } from '../../src/domain/engine/servers.ts';
-import type { App } from '../../src/server/create-app.ts';
+import { nameOfSession } from '../../src/domain/figures/servers.ts';
 import { codesOf, errorsOverHttp, post } from '../support/answers.ts';
 import { data, subscribe } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { freePort, startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url);
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer();
 
 const servers = '{ servers { host process version transport connectedAt seenAt } }';
 const findings = '{ findings { check status message since advice } }';

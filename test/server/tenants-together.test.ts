@@ -6,23 +6,14 @@
  *     PROPERTY_SEED   the seed that was printed
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { expect, it } from 'vitest';
+import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useServer } from '../support/use-server.ts';
 
-let db: TestDatabase;
-let app: App;
-beforeAll(async () => {
-  db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
-});
-afterAll(async () => {
-  await app.close();
-  await db.drop();
-});
+const { db, app } = useServer({ JOBTREE_AUTH: 'keys' });
 
 const type = fc.constantFrom('a', 'b');
 const key = fc.option(fc.constantFrom('k', 'l'), { nil: null, freq: 2 });

@@ -14,13 +14,13 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
 type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
 
-let db: TestDatabase;
+const db = useDatabase();
 let issuer: Server;
 let answer: RequestListener;
 let fetches = 0;
@@ -32,7 +32,6 @@ const issuerName = 'https://issuer.example';
 const audience = 'jobtree';
 
 beforeAll(async () => {
-  db = await createDatabase();
   first = await generateKeyPair('RS256', { extractable: true });
   second = await generateKeyPair('ES256', { extractable: true });
   issuer = createServer((request, response) => {
@@ -44,7 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   issuer.closeAllConnections();
   issuer.close();
-  await db.drop();
 });
 
 const gives =

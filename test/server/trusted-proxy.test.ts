@@ -1,15 +1,11 @@
 /** Headers of a proxy: believed from the proxy alone. */
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Answer } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createDatabase();
-});
-afterAll(() => db.drop());
+const db = useDatabase();
 
 const secret = 'a-secret-of-the-proxy-and-the-server';
 const says = { 'x-forwarded-user': 'ada', 'x-forwarded-roles': 'watcher, producer' };

@@ -2,22 +2,20 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, request } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
+import { useDatabase } from '../support/use-server.ts';
 
-let db: TestDatabase;
+const db = useDatabase();
 let proxy: TcpProxy;
 let app: App;
 beforeAll(async () => {
-  db = await createDatabase();
   proxy = await startProxy(db.url);
   app = await startServer(proxy.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
 });
 afterAll(async () => {
   await app.close();
   await proxy.close();
-  await db.drop();
 });
 
 const add =

@@ -6,13 +6,13 @@ import { Readable } from 'node:stream';
 import { Upload as TusUpload } from 'tus-js-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { useServer } from '../cli/setup.ts';
 import { request as graphql } from '../support/api.ts';
 import { closed } from '../support/closed.ts';
 import { startProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
 import { storeKinds, useStore } from '../support/stores.ts';
 import { digestField, postFile, sha256Of } from '../support/uploads.ts';
+import { useServer } from '../support/use-server.ts';
 
 describe.each(storeKinds)('uploads in %s', (kind) => {
   const store = useStore(kind);
@@ -57,8 +57,8 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const key = id.replace('Upload:', '');
     const rows = await server.db.query<{ data?: Buffer; name?: string }>(
       store.swift === undefined
-        ? 'select data from jobtree.upload_chunk where upload_id = $1 order by position'
-        : 'select name from jobtree.upload_object where upload_id = $1 order by position',
+        ? 'select data from jobtree.upload_part where upload_id = $1 order by position'
+        : 'select name from jobtree.upload_part where upload_id = $1 order by position',
       [key],
     );
     const parts = rows.map(
@@ -373,8 +373,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       (
         await server.db.query(
           `select (select count(*) from jobtree.upload where id = any ($1))::int as uploads,
-           (select count(*) from jobtree.upload_chunk where upload_id = any ($1))::int
-             + (select count(*) from jobtree.upload_object where upload_id = any ($1))::int as parts`,
+           (select count(*) from jobtree.upload_part where upload_id = any ($1))::int as parts`,
           [[first, second].map((path) => path.replace('/Upload:', ''))],
         )
       )[0];

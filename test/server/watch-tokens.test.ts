@@ -9,10 +9,11 @@ import { textOf } from '../../src/db/database.ts';
 import { headerOf, revokeTokens, watchTokenPrefix } from '../../src/domain/access/watch-tokens.ts';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { ask } from '../support/api.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
-import { ask, askForToken, forge, watchToken } from '../support/watch-tokens.ts';
+import { useDatabase } from '../support/use-server.ts';
+import { askForToken, forge, watchToken } from '../support/watch-tokens.ts';
 
 const page = 'https://shop.example';
 const nowhere = 'Job:00000000-0000-7000-8000-000000000000';
@@ -20,7 +21,7 @@ const typename = '{ __typename }';
 const progressOf = 'query ($id: ID!) { job(id: $id) { progress { percent } } }';
 const watchJob = 'subscription ($id: ID!) { jobProgress(jobId: $id) { percent } }';
 
-let db: TestDatabase;
+const db = useDatabase();
 let app: App;
 let other: App;
 let admin: string;
@@ -29,7 +30,6 @@ let tree: { id: string; child: string };
 let elsewhere: string;
 
 beforeAll(async () => {
-  db = await createDatabase();
   const settings = { JOBTREE_AUTH: 'keys', JOBTREE_ALLOWED_ORIGINS: page };
   app = await startServer(db.url, settings);
   other = await startServer(db.url, settings);
@@ -39,7 +39,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([app.close(), other.close()]);
-  await db.drop();
 });
 
 async function newTree(): Promise<{ id: string; child: string }> {
@@ -436,7 +435,7 @@ describe('the end of a watch token', () => {
     const { id } = await newTree();
     const revoke = (jobId: string) => db.query(textOf(revokeTokens), [jobId.slice(4)]);
     const rows = (rootId: string) =>
-      db.query('select 1 from jobtree.watch_revocation where root_id = $1', [rootId.slice(4)]);
+      db.query('select 1 from jobtree.tree where root_id = $1 and revoked_at is not null', [rootId.slice(4)]);
     await revoke(id);
     await ask(app.url, admin, `mutation { deleteJob(input: { jobId: "${id}" }) { __typename } }`);
     await expect.poll(() => rows(id)).toEqual([]);
@@ -446,10 +445,10 @@ describe('the end of a watch token', () => {
       [recent, '24 hours 1 minute'],
     ] as const) {
       await revoke(tree.id);
-      await db.query(
-        'update jobtree.watch_revocation set revoked_at = now() - $2::interval where root_id = $1',
-        [tree.id.slice(4), ago],
-      );
+      await db.query('update jobtree.tree set revoked_at = now() - $2::interval where root_id = $1', [
+        tree.id.slice(4),
+        ago,
+      ]);
     }
     await revoke((await newTree()).id);
     expect([await rows(old.id), (await rows(recent.id)).length]).toEqual([[], 1]);
@@ -458,10 +457,10 @@ describe('the end of a watch token', () => {
   it('is final, even if the clock of Postgres goes back', async () => {
     const rootId = (await newTree()).id.slice(4);
     const later = new Date(Date.now() + 3_600_000);
-    await db.query(
-      'insert into jobtree.watch_revocation (root_id, revoked_at, transaction_id) values ($1, $2, 1)',
-      [rootId, later],
-    );
+    await db.query('update jobtree.tree set revoked_at = $2, revoked_in = 1 where root_id = $1', [
+      rootId,
+      later,
+    ]);
     expect(await db.query(textOf(revokeTokens), [rootId])).toEqual([{ revoked_at: later }]);
   });
 });

@@ -1,6 +1,7 @@
 /** A real client's way to the API, without jobtree's own: HTTP by fetch, subscriptions by the published graphql-ws client. */
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
+import { bearer } from './keys.ts';
 import { Witness } from './witness.ts';
 
 export interface Answer {
@@ -20,6 +21,22 @@ export async function request(
     body: JSON.stringify({ query, variables }),
   });
   return (await response.json()) as Answer;
+}
+
+/** What an operation is answered that is sent with a key or a token. */
+export async function ask(
+  url: string,
+  key: string,
+  query: string,
+  variables: object = {},
+  headers: Record<string, string> = {},
+): Promise<Answer & { status: number }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key), ...headers },
+    body: JSON.stringify({ query, variables }),
+  });
+  return { ...((await response.json()) as Answer), status: response.status };
 }
 
 /** The data of a request that must succeed. */
@@ -66,6 +83,13 @@ export async function collect(watch: Watch): Promise<any[]> {
   for await (const event of watch) events.push(event);
   await watch.close();
   return events;
+}
+
+/** The last state of a watch. */
+export async function lastOf<State>(watch: AsyncIterable<State>): Promise<State | undefined> {
+  let last: State | undefined;
+  for await (last of watch);
+  return last;
 }
 
 /** The same over server-sent events, by fetch alone. */

@@ -1,6 +1,8 @@
 /** A real browser: Chromium from the system. Nothing is downloaded; without one its tests are skipped, but never in CI. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { late } from './late.ts';
 
 const candidates = [
   process.env.TEST_CHROMIUM,
@@ -29,4 +31,14 @@ export function launchBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+}
+
+/** One for the tests of a `describe`. */
+export function useBrowser(): Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+  return late(() => browser as Browser);
 }

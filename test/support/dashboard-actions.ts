@@ -4,6 +4,7 @@ import { data } from './api.ts';
 import { failAll } from './dashboard.ts';
 import type { TestDatabase } from './database.ts';
 import { makeKey } from './keys.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
 
 /** What a browser does for a person. */
 export interface Hand {
@@ -16,6 +17,12 @@ export interface Hand {
   fill(label: string, text: string): Promise<void>;
   says(text: string): Promise<void>;
   chooseFile(name: string, text: string): Promise<void>;
+  /** Drops a file there. */
+  drop(selector: string, name: string, text: string): Promise<void>;
+  /** Clicks so many pixels from the upper left corner. */
+  click(selector: string, x: number, y: number): Promise<void>;
+  /** Presses a key where the focus is, or first puts it there. */
+  key(name: 'End' | 'Enter', selector?: string): Promise<void>;
   closeDialog(): Promise<void>;
 }
 
@@ -35,6 +42,7 @@ interface Place {
   readonly client: Client;
   readonly url: string;
   readonly db: TestDatabase;
+  readonly receiver: Receiver;
   /** Unlike that of any other action, and of any other browser. */
   readonly type: string;
 }
@@ -76,6 +84,22 @@ async function schedule({ client, type }: Place) {
   await client.schedules.put({ name: type, cron: '0 3 * * *', template: { type } });
 }
 
+/** What a server needs to call the receiver of an action. */
+export const calledBack = { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' };
+/** It is away at first, and not to be called again before somebody says so. */
+export const receiveCallbacks = () =>
+  startReceiver({
+    '/again': (response, nth) => response.writeHead(nth === 1 ? 503 : 204, { 'retry-after': '600' }).end(),
+  });
+
+/** Drops a file on what is there, in the page: no browser drags one for a test. */
+export function dropIn(zone: Element, { name, text }: { name: string; text: string }): void {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  for (const kind of ['dragover', 'drop'])
+    zone.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+}
+
 export const actions: Readonly<Record<string, Carry>> = {
   'replays the failures of a tree': async (hand, place) => {
     const { id } = await bury(place, 2);
@@ -84,11 +108,45 @@ export const actions: Readonly<Record<string, Carry>> = {
     await hand.says('2 items are tried again');
     return [statusOf(place.client, id), ['READY', 'READY']];
   },
+  'replays the failures of a tree with corrected payloads': async (hand, place) => {
+    const { id } = await bury(place, 2);
+    await hand.open(`/trees/${id}`);
+    await hand.press('Replay failures');
+    await hand.seesDialog();
+    await hand.fill('Change each payload', '{"to": "Ada"}');
+    await hand.says('"to": "Ada"');
+    await hand.press('Replay failures');
+    const payloads = async () => (await place.client.items(id)).nodes.map(({ payload }) => payload);
+    return [
+      payloads,
+      [
+        { n: 0, to: 'Ada' },
+        { n: 1, to: 'Ada' },
+      ],
+    ];
+  },
   'replays all of one cause': async (hand, place) => {
     const { id, groupId } = await bury(place, 2);
     await hand.open(`/dead-letters/${groupId}`);
     await act(hand, 'Replay all');
     return [statusOf(place.client, id), ['READY', 'READY']];
+  },
+  'replays all of one cause with corrected payloads': async (hand, place) => {
+    const { id, groupId } = await bury(place, 2);
+    await hand.open(`/dead-letters/${groupId}`);
+    await hand.press('Replay all');
+    await hand.seesDialog();
+    await hand.fill('Change each payload', '{"to": "Ada"}');
+    await hand.says('"to": "Ada"');
+    await hand.press('Replay all');
+    const payloads = async () => (await place.client.items(id)).nodes.map(({ payload }) => payload);
+    return [
+      payloads,
+      [
+        { n: 0, to: 'Ada' },
+        { n: 1, to: 'Ada' },
+      ],
+    ];
   },
   'replays all dead letters that match': async (hand, place) => {
     const { id } = await bury(place, 2);
@@ -269,6 +327,16 @@ export const actions: Readonly<Record<string, Carry>> = {
       (await client.auditEntries()).nodes.filter(({ action }) => action === 'revokeWatchTokens').length;
     return [revocations, 1];
   },
+  'sends a callback again': async (hand, { client, receiver, type }) => {
+    await client.callbacks.putEndpoint({ name: type, url: `http://127.0.0.1:${receiver.port}/again` });
+    await client.createJob({ type, sealed: true, callbacks: [{ endpoint: type }] });
+    await hand.open('/callbacks');
+    await hand.says('status 503');
+    await act(hand, 'Send again', { row: type });
+    await hand.says('Delivered');
+    const [first] = receiver.at('/again');
+    return [async () => receiver.at('/again').map(({ text }) => text), [first?.text, first?.text]];
+  },
   'revokes a key': async (hand, { url, db, type }) => {
     const { id } = await makeKey(db, ['producer'], { name: type });
     await hand.open('/api-keys');
@@ -278,6 +346,45 @@ export const actions: Readonly<Record<string, Carry>> = {
       return apiKeys.find((key: { id: string }) => key.id.endsWith(id)).revokedAt !== null;
     };
     return [isRevoked, true];
+  },
+  'opens an item of the strip by a click, and another by keyboard': async (hand, { client, type }) => {
+    const items = ['first', 'middle', 'last'].map((payload) => ({ payload }));
+    const { id } = await client.createJob({ type, items });
+    await hand.open(`/trees/${id}`);
+    await hand.says('3 of 3 items shown');
+    await hand.click('.strip canvas', 5, 10);
+    await hand.says('"first"');
+    await hand.open(`/trees/${id}`);
+    await hand.says('3 of 3 items shown');
+    await hand.key('End', '[role=slider]');
+    await hand.says('places 1 to 3 of 3');
+    await hand.key('Enter');
+    await hand.says('"last"');
+    return [statusOf(client, id), ['READY', 'READY', 'READY']];
+  },
+  'stops an operation': async (hand, { client, db, type }) => {
+    const { id } = await client.createJob({ type, items: [{}] });
+    const holder = await db.connect();
+    await holder.query('begin');
+    await holder.query('select from jobtree.job where id = $1 for update', [id.slice(4)]);
+    await hand.open(`/?types=${type}`);
+    await act(hand, 'Delete all');
+    await hand.says('Deletion of trees: 0 of 1');
+    await hand.press('Stop');
+    await hand.says('it was stopped before the other 1');
+    await holder.query('rollback');
+    await holder.end();
+    return [countOf({ client, type }), 1];
+  },
+  'imports a file that is dropped': async (hand, { client, type }) => {
+    await hand.open('/imports');
+    await hand.says('Choose a file');
+    await hand.drop('.drop', 'dropped.csv', 'id;customer\n1;Ada\n');
+    await hand.seesDialog();
+    await hand.fill('Type of the job', type);
+    await hand.press('Import');
+    await hand.says(`Tree ${type}`);
+    return [countOf({ client, type }), 1];
   },
   'imports a file': async (hand, { client, type }) => {
     await hand.open('/imports');

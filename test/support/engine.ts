@@ -3,16 +3,16 @@ import pino from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { CallbackAddresses } from '../../src/domain/callbacks/addresses.ts';
+import type { Assignment } from '../../src/domain/claims/assignment.ts';
+import { claimItems } from '../../src/domain/claims/claim-items.ts';
+import { promoteBlocked, promoteDue, sweepLeases } from '../../src/domain/claims/sweep.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
-import { finishSome } from '../../src/domain/jobs/finish.ts';
-import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
-import { type JobProgress, readTrees } from '../../src/domain/jobs/progress.ts';
+import { finishSome } from '../../src/domain/operations/finish.ts';
+import { foldProgress } from '../../src/domain/progress/fold-progress.ts';
+import { type JobProgress, readTrees } from '../../src/domain/progress/progress.ts';
 import { type ItemKey, parseItemId } from '../../src/domain/values/ids.ts';
-import type { Assignment } from '../../src/domain/work/assignment.ts';
-import { claimItems } from '../../src/domain/work/claim-items.ts';
-import { promoteBlocked, promoteDue, sweepLeases } from '../../src/domain/work/sweep.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export interface TestEngine {
@@ -66,6 +66,7 @@ export function useEngine(): TestEngine {
       retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
       effects: {
         touched: () => {},
+        started: () => {},
         ready: (counts: ReadonlyMap<string, number>) => {
           test.ready.push(...counts.keys());
           test.announced.push(...counts);
@@ -74,6 +75,7 @@ export function useEngine(): TestEngine {
           if (dry) test.dry.push(type);
         },
         limited: (type: string, againInMs: number) => test.limited.push({ type, againInMs }),
+        awaited: () => () => {},
         unfinished: () => test.unfinished++,
         importable: () => {},
       },

@@ -9,18 +9,6 @@ import { migrationsDirectory } from '../../src/db/migrate.ts';
 import { readFunctionFiles } from '../../tools/stored-functions.ts';
 
 const current = readFunctionFiles('prisma/functions');
-/** These make whole rows of progress, so a migration that adds a column there brings them along. */
-const next = new Map(current)
-  .set('fold_layer', withColumns('fold_layer', /\b(f)\.pace(?=\n +\)::)|(?<=p\.pace )end as pace/g, 'p'))
-  .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.pace(?=\n +\)::)/g));
-
-function withColumns(name: string, end: RegExp, source = 'k'): string {
-  const text = current.get(name) as string;
-  const changed = text.replace(end, (last, of = source) => `${last}, ${of}.next_note, ${of}.next_count`);
-  if (changed === text)
-    throw new Error(`${name} makes its rows of progress in another way than is known here.`);
-  return changed;
-}
 
 /** What the busy operations write. */
 const tables = [
@@ -37,14 +25,7 @@ const tables = [
   'queue',
 ];
 /** Views, indexes and triggers are made of these: they can be given another body, but not dropped. */
-const inUse = new Set([
-  'assignment_id',
-  'assignment_status',
-  'bit_at',
-  'give_back_places',
-  'keep_audit',
-  'status_of_item',
-]);
+const inUse = new Set(['assignment_id', 'bit_at', 'give_back_places', 'keep_audit', 'status_of_item']);
 
 export interface NextRelease {
   readonly directory: string;
@@ -76,14 +57,12 @@ export function newColumns(): string {
     ]),
     // After the stronger lock on what it refers to: to take that later would be a deadlock with whoever waits meanwhile.
     `create table jobtree.next (job_id uuid primary key references jobtree.job on delete cascade, what text);`,
-    next.get('fold_layer'),
-    next.get('reopen_jobs'),
   ].join('\n');
 }
 
 /** Every function has another body that does the same. */
 export function newBodies(n: number): string {
-  const texts = [...next.values()].map((text) =>
+  const texts = [...current.values()].map((text) =>
     text.replace(/\bas \$\$\n/, `as $$$$\n-- The ${n}th body.\n`),
   );
   return ['set local check_function_bodies = off;', ...texts].join('\n');
@@ -91,7 +70,7 @@ export function newBodies(n: number): string {
 
 /** Every function that can be is dropped, and made again with one more parameter than `prisma/functions` gives it. */
 export function newParameters(n: number): string {
-  const texts = [...next]
+  const texts = [...current]
     .filter(([name]) => !inUse.has(name))
     .map(([name, text]) => `drop function jobtree.${name};\n${withParameter(text, n)}`);
   return ['set local check_function_bodies = off;', ...texts].join('\n');

@@ -12,21 +12,25 @@ const pending = `('00000000-0000-7000-9000-' || lpad(to_hex(j), 12, '0'))::uuid`
 const leaseOf = (size: number) =>
   `('00000000-0000-7000-${size === 128 ? 'a' : 'b'}000-' || lpad(to_hex(j * 1024 + p / ${size}), 10, '0') || '00')::uuid`;
 
-const insertJobs = (id: string, sealed: string) => `
-  insert into jobtree.job (id, root_id, depth, type, priority, max_failures_per_item, backoff_ms, backoff_jitter,
-    heartbeat_interval_ms, final_stage, feeds_children, created_at, sealed_at, dedupe_key)
-  select ${id}, ${id}, 0, case when j % 200 = 7 then 'rare' else 'filled-' || j % 20 end, 0, 3, '{}', 0, 60000, true, false, now(), ${sealed},
-    case when j % 10 = 7 then 'key-' || ${id} end
-  from generate_series(1, $1::bigint) j`;
+const insertJobs = (id: string, sealed: string, completed = 'null') => `
+  with made as (
+    insert into jobtree.job (id, root_id, depth, type, priority, max_failures_per_item, backoff_ms, backoff_jitter,
+      heartbeat_interval_ms, final_stage, feeds_children, created_at, sealed_at, dedupe_key)
+    select ${id}, ${id}, 0, case when j % 200 = 7 then 'rare' else 'filled-' || j % 20 end, 0, 3, '{}', 0, 60000, true, false, now(), ${sealed},
+      case when j % 10 = 7 then 'key-' || ${id} end
+    from generate_series(1, $1::bigint) j
+    returning id
+  )
+  insert into jobtree.tree (root_id, completed_at) select id, ${completed} from made`;
 
 /** Items that are done: what a table keeps. */
 export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promise<void> {
   const each = Math.ceil(items / jobs);
-  await db.query(insertJobs(ended, 'now()'), [jobs]);
+  await db.query(insertJobs(ended, 'now()', 'now()'), [jobs]);
   await db.query(
-    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at, outcome, tree_outcome, reap_at, default_retention, tree_failed, tree_completed_at)
-     select ${ended}, 7, true, $2::bigint, $2::bigint - $2::bigint / 10, $2::bigint / 10, now(), now(), o.outcome, o.outcome, now(), true,
-       case when j % 100 = 3 then 1 + j % 7 else 0 end, now()
+    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at, outcome, tree_outcome, tree_failed)
+     select ${ended}, 7, true, $2::bigint, $2::bigint - $2::bigint / 10, $2::bigint / 10, now(), now(), o.outcome, o.outcome,
+       case when j % 100 = 3 then 1 + j % 7 else 0 end
      from generate_series(1, $1::bigint) j
      cross join lateral (select case when j % 100 = 3 then 'FAILED' when j % 100 = 4 then 'CANCELLED' else 'SUCCEEDED' end as outcome) o`,
     [jobs, each],

@@ -48,16 +48,21 @@ export async function openInFirefox(browser: Browser, url: string) {
   return { page, problems, close: () => context.close() };
 }
 
-/** Waits until the page says this somewhere. */
+/** Waits until the page says this somewhere; if it never does, the error has what it says. */
 export async function says(page: Page, text: string | RegExp): Promise<void> {
   const [source, flags] = typeof text === 'string' ? [text, undefined] : [text.source, text.flags];
-  await page.waitForFunction(
-    (source, flags) => {
-      const said = document.body.innerText;
-      return flags === undefined ? said.includes(source) : new RegExp(source, flags).test(said);
-    },
-    {},
-    source,
-    flags,
-  );
+  try {
+    await page.waitForFunction(
+      (source, flags) => {
+        const said = document.body.innerText;
+        return flags === undefined ? said.includes(source) : new RegExp(source, flags).test(said);
+      },
+      {},
+      source,
+      flags,
+    );
+  } catch (cause) {
+    const said = await page.evaluate(() => document.body.innerText);
+    throw new Error(`The page does not say ${text}, but:\n${said}`, { cause });
+  }
 }

@@ -345,6 +345,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_progress by job_progress_pkey',
       'progress_delta by Tid Scan',
       'progress_delta by progress_delta_root_id_id_idx',
+      'tree by tree_pkey',
     ],
   },
   'a fold that completes trees': {
@@ -365,6 +366,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_progress by job_progress_pkey',
       'progress_delta by Tid Scan',
       'progress_delta by progress_delta_root_id_id_idx',
+      'tree by tree_pkey',
     ],
   },
   'a fold that fails a job': {
@@ -383,6 +385,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_progress by job_progress_pkey',
       'progress_delta by Tid Scan',
       'progress_delta by progress_delta_root_id_id_idx',
+      'tree by tree_pkey',
     ],
   },
   'releasing a job that waited': {
@@ -438,6 +441,15 @@ export const calls: Readonly<Record<string, Call>> = {
     values: () => [JSON.stringify(tree('another', 300))],
     reads: ['job by job_pkey', 'queue by queue_pkey'],
   },
+  'creating plain jobs': {
+    text: 'select * from jobtree.create_plain_jobs($1, $2, $3)',
+    values: () => [
+      JSON.stringify(Array.from({ length: 300 }, (_, n) => ({ type: 'plain', dedupeKey: `k${n % 200}` }))),
+      Array(600).fill('1').join('\u001e'),
+      Array.from({ length: 600 }, (_, n) => (n % 300) + 1),
+    ],
+    reads: ['job by job_dedupe_key_type_key', 'job by job_pkey', 'queue by queue_pkey'],
+  },
   cancelling: {
     text: 'select * from jobtree.cancel_job($1)',
     values: ({ root }) => [root],
@@ -454,6 +466,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'lease by lease_pkey',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
+      'tree by tree_pkey',
     ],
   },
   'cancelling pending items': {
@@ -548,7 +561,6 @@ export const calls: Readonly<Record<string, Call>> = {
       'failure by failure_pkey',
       'file_import by file_import_pkey | file_import by file_import_type_job_id_idx',
       'hint_secret by hint_secret_pkey',
-      'idle_tree by idle_tree_pkey',
       'item_note by item_note_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
@@ -567,9 +579,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
       'trace_context by trace_context_pkey',
-      'tree_deletion by tree_deletion_pkey',
-      'tree_hold by tree_hold_pkey',
-      'watch_revocation by watch_revocation_pkey',
+      'tree by tree_pkey | tree by tree_deletion',
     ],
   },
 };

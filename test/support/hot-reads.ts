@@ -1,8 +1,9 @@
 /** What the API reads for lists, and by which indexes. */
 import type { Database } from '../../src/db/database.ts';
-import { readGroupIds, readTreeDeadLetters } from '../../src/domain/items/dead-letters.ts';
+import { readAssignments } from '../../src/domain/claims/read-assignments.ts';
 import { readNotes } from '../../src/domain/items/item-notes.ts';
 import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
+import { pendingStatuses } from '../../src/domain/items/item-state.ts';
 import {
   readFailures,
   readFailuresAt,
@@ -14,10 +15,9 @@ import {
 } from '../../src/domain/items/read-items.ts';
 import type { JobConditions } from '../../src/domain/jobs/job-conditions.ts';
 import { readJobIds, readRankedJobs } from '../../src/domain/jobs/job-pages.ts';
-import { readProgress, readRoots, readTrees } from '../../src/domain/jobs/progress.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
-import { pendingStatuses } from '../../src/domain/values/item-state.ts';
-import { readAssignments } from '../../src/domain/work/read-assignments.ts';
+import { readGroupIds, readTreeDeadLetters } from '../../src/domain/operations/dead-letters.ts';
+import { readProgress, readRoots, readTrees } from '../../src/domain/progress/progress.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
@@ -183,10 +183,10 @@ export const lists: Readonly<
     reads: ['job by job_root_id_idx', 'outcome by outcome_pkey'],
   },
   jobs: { read: jobIds({ rootsOnly: false }), reads: ['job by job_pkey'] },
-  roots: { read: jobIds({}), reads: ['job by job_roots'] },
+  roots: { read: jobIds({}), reads: ['tree by tree_pkey'] },
   'roots of some hours': {
     read: jobIds({ createdFrom: new Date(0), createdUntil: new Date() }),
-    reads: ['job by job_roots'],
+    reads: ['tree by tree_pkey'],
   },
   'roots of a type': {
     read: jobIds({ types: ['rare'] }),
@@ -291,6 +291,7 @@ export const lists: Readonly<
     read: (database, { leases }) =>
       readAssignments(
         database,
+        null,
         leases.map((id) => `${id.slice(0, 34)}01`),
       ),
     reads: ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'],

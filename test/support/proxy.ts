@@ -17,6 +17,8 @@ export interface TcpProxy {
   freeze(): void;
   /** How many connections it has refused while it was cut. */
   readonly refused: number;
+  /** How many connections it has open. */
+  readonly connections: number;
   close(): Promise<void>;
 }
 
@@ -75,6 +77,9 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
     url: url.href,
     get refused() {
       return refused;
+    },
+    get connections() {
+      return sockets.size / 2;
     },
     cut,
     cutAt: (text) =>

@@ -5,7 +5,7 @@ import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { AppOptions } from '../../src/server/app-options.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
 import { freePort } from './ports.ts';
@@ -14,7 +14,7 @@ import { freePort } from './ports.ts';
 export function startServer(
   databaseUrl: string,
   env: Record<string, string> = {},
-  options: Pick<AppOptions, 'lookUp' | 'times'> = {},
+  options: Pick<AppOptions, 'lookUp' | 'parkedClaims' | 'times'> = {},
 ): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
   const logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });

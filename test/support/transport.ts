@@ -2,8 +2,8 @@
 import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import type { TreeProgress } from '../../src/domain/jobs/progress.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { TreeProgress } from '../../src/domain/progress/progress.ts';
 import { relayLockClass } from '../../src/events/relay.ts';
 import { LiveTransport } from '../../src/events/transport.ts';
 import type { TestDatabase } from './database.ts';
@@ -54,7 +54,7 @@ export function createTransport(directUrl: string, env: Record<string, string> =
 
 /** Says something of a tree, as the fold does. */
 export async function announce(db: TestDatabase, root: string, openJobs: number): Promise<void> {
-  await db.query(`select jobtree.send_hint('progress', $1::jsonb::text)`, [
+  await db.query(`select jobtree.send_hints('progress', array[$1::jsonb::text])`, [
     JSON.stringify({ root, openJobs, jobs: [] }),
   ]);
 }

@@ -2,29 +2,8 @@
 
 import type { Sees, WatchedTree } from '../../src/domain/access/rights.ts';
 import { signWatchToken } from '../../src/domain/access/watch-tokens.ts';
-import type { Answer } from './api.ts';
+import { ask } from './api.ts';
 import type { TestDatabase } from './database.ts';
-import { bearer } from './keys.ts';
-
-export async function ask(
-  url: string,
-  token: string,
-  query: string,
-  variables: object = {},
-  headers: Record<string, string> = {},
-): Promise<Answer & { status: number }> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json',
-      ...bearer(token),
-      ...headers,
-    },
-    body: JSON.stringify({ query, variables }),
-  });
-  return { ...((await response.json()) as Answer), status: response.status };
-}
 
 const create = `mutation ($input: CreateWatchTokenInput!) {
   createWatchToken(input: $input) { ... on CreateWatchTokenPayload { token expiresAt } ... on UserError { code field message } }

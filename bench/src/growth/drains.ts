@@ -62,6 +62,8 @@ const fillDone = `
       created_at, sealed_at
     )
     select t.id, t.id, 0, 'done', 0, 3, '{0}', 0, 60000, true, false, now(), now() from tree t
+  ), trees as (
+    insert into jobtree.tree (root_id) select t.id from tree t
   ), progress as (
     insert into jobtree.job_progress (job_id, version, is_root, open_jobs, item_count) select t.id, 0, true, 1, 1 from tree t
   ), deltas as (

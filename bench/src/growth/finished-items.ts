@@ -2,12 +2,12 @@
 import { pruning } from '../../../dist/db/prune.js';
 import { oldEntries } from '../../../dist/domain/access/audit.js';
 import { oldDeliveries } from '../../../dist/domain/callbacks/deliveries.js';
-import { noteWorkers } from '../../../dist/domain/engine/workers.js';
 import { oldFigures } from '../../../dist/domain/figures/figures.js';
-import { pruneSome } from '../../../dist/domain/items/dead-letters.js';
-import { oldOperations } from '../../../dist/domain/items/operations.js';
-import { leaseSome } from '../../../dist/domain/uploads/file-imports.js';
-import { pruneRates } from '../../../dist/domain/work/queues.js';
+import { recordWorkers } from '../../../dist/domain/figures/workers.js';
+import { leaseSome } from '../../../dist/domain/files/lease-imports.js';
+import { pruneSome } from '../../../dist/domain/operations/dead-letters.js';
+import { oldOperations } from '../../../dist/domain/operations/operations.js';
+import { pruneRates } from '../../../dist/domain/queues/queues.js';
 import { fillHistory, itemsPerJob } from '../history.ts';
 import type { Growth } from '../measures/growth.ts';
 
@@ -28,7 +28,7 @@ export const finishedItems: Growth = {
     find_idle: `select * from jobtree.find_idle('${neverSeen}', 1000, 3600, 3600)`,
     reap_trees: 'select * from jobtree.reap_trees(604800)',
     raise_alerts: 'select * from jobtree.raise_alerts()',
-    note_workers: [noteWorkers, neverSeen, '[]'],
+    note_workers: [recordWorkers, neverSeen, '[]'],
     lease_deliveries: "select * from jobtree.lease_deliveries(60000, 100, 10, '{}')",
     lease_imports: [leaseSome, 1, 60_000, false],
     prune_figures: [pruning(oldFigures), 5_000],

@@ -33,6 +33,8 @@ const fillTrees = `
       final_stage, feeds_children, created_at, sealed_at
     )
     select id, id, 0, 'listed', 0, 3, '{30000}', 0.1, 60000, true, false, at, at from numbered
+  ), trees as (
+    insert into jobtree.tree (root_id, completed_at) select id, at from numbered
   )
   insert into jobtree.job_progress (job_id, version, is_root, started_at, completed_at, outcome, tree_outcome, changed_at)
   select id, 1, true, at, at, 'SUCCEEDED', 'SUCCEEDED', at from numbered`;

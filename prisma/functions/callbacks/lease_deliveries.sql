@@ -15,21 +15,33 @@ language plpgsql volatile
 as $$
 #variable_conflict use_column
 declare
+  c_many constant integer := 500;
   v_now constant timestamptz(3) := clock_timestamp();
 begin
   return query
-  with recursive pending(name) as (
-    -- The endpoints that have pending deliveries, one probe each.
-    (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
+  with recursive first as materialized (
+    select d.endpoint from jobtree.callback_delivery d where d.due_at <= v_now order by d.due_at limit c_many
+  ), pending(name) as (
+    -- If much is due, all endpoints that have pending deliveries, one probe each: what is due first may all be of one.
+    (
+      select d.endpoint from jobtree.callback_delivery d
+      where d.due_at is not null and (select count(*) from first) = c_many
+      order by d.endpoint
+      limit 1
+    )
     union all
     select (
       select d.endpoint from jobtree.callback_delivery d where d.due_at is not null and d.endpoint > p.name order by d.endpoint limit 1
     )
     from pending p
     where p.name is not null
+  ), named as (
+    select p.name from pending p
+    union
+    select f.endpoint from first f
   ), due as materialized (
-    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
-    from pending p
+    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host, e.is_called order by d.nth, d.due_at) as nth
+    from named p
     left join lateral (
       select lower(substring(e.url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)')) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
     ) e on true

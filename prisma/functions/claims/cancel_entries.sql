@@ -8,19 +8,15 @@ language plpgsql volatile
 -- plans: no seqscan, bitmapscan; generic
 as $$
 declare
-  v_entries jobtree.queue_entry[];
+  v_gone jobtree.item_range[];
 begin
   with gone as (
-    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from unnest(p_picks) p)) returning q as entry
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from unnest(p_picks) p)) returning q.*
   )
-  select array_agg(g.entry) into v_entries from gone g;
-  perform jobtree.cancel_ranges(array_agg(e.job_id), array_agg(e.position), array_agg(e.count::bigint), j.cancelled_at)
-  from unnest(v_entries) e
-  cross join lateral (select j.cancelled_at from jobtree.job j where j.id = e.job_id offset 0) j
+  select array_agg(row(g.job_id, g.position, g.count, g.keyed)::jobtree.item_range) into v_gone from gone g;
+  perform jobtree.cancel_ranges(array_agg(g), j.cancelled_at)
+  from unnest(v_gone) g
+  cross join lateral (select j.cancelled_at from jobtree.job j where j.id = g.job_id offset 0) j
   group by j.cancelled_at;
-  perform jobtree.free_keys(array_agg(e.job_id), array_agg(e.position + n), false)
-  from unnest(v_entries) e
-  cross join lateral generate_series(0, e.count - 1) n
-  where e.keyed;
 end
 $$;

@@ -3,7 +3,8 @@
 --
 -- p_lease_ids, p_named, p_started   leases, none twice; a mask of the items that are named in each: bit_at; and of those that the worker has
 --            started
--- returns    the named assignments that are not HELD, with their status: assignment_status
+-- returns    the named assignments that are not HELD, with their status: FINISHED once its outcome was reported, CANCELLED, or LOST (unknown, released
+--            or taken back)
 -- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[], p_started bit(128)[])
@@ -56,15 +57,36 @@ begin
   where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
   if v_ended is not null then
     return query
-      select s.id, s.n, s.status
-      from (
-        select u.id, n, jobtree.assignment_status(u.id, n) as status
-        from unnest(v_ended, v_ended_named) u(id, named)
-        cross join lateral generate_series(1, 128) n
-        where get_bit(u.named, n - 1) = 1
+      select u.id, n, case
+        when f.lost then 'LOST'
+        when f.lost is not null or exists (
+          select from jobtree.outcome o
+          where o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
+          -- Keeps the planner from reading all outcomes into a hash table.
+          offset 0
+        ) then 'FINISHED'
+        when l.cancelled_at is not null or (
+          select c.position + c.count > l.position + n - 1 from jobtree.cancellation c
+          where c.job_id = l.job_id and c.position <= l.position + n - 1
+          order by c.position desc
+          limit 1
+        ) then 'CANCELLED'
+        else 'LOST'
+      end
+      from unnest(v_ended, v_ended_named) u(id, named)
+      cross join lateral generate_series(1, 128) n
+      left join lateral (
+        select l.*, j.cancelled_at from jobtree.lease l
+        cross join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
+        where l.id = u.id and l.count >= n
         offset 0
-      ) s
-      where s.status <> 'HELD';
+      ) l on true
+      left join lateral (
+        select f.lost from jobtree.failure f
+        where f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id
+        offset 0
+      ) f on true
+      where get_bit(u.named, n - 1) = 1 and (get_bit(l.open, n - 1) = 1 and l.cancelled_at is null) is not true;
   end if;
 end
 $$;

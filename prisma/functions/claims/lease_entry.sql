@@ -30,7 +30,7 @@ begin
   if not found then
     return null;
   end if;
-  -- The first part of a small entry is cut off in place; put_back handles all other rests.
+  -- The first part of a small entry is cut off in place; put_back_rest handles all other rests.
   if p_pick.first = 0 and p_pick.count < v_entry.count and v_entry.bytes <= 100000 then
     update jobtree.queue_entry q
     set position = q.position + p_pick.count, place = q.place + p_pick.count, count = q.count - p_pick.count
@@ -38,8 +38,10 @@ begin
   else
     delete from jobtree.queue_entry q where q.ctid = p_pick.tid;
     if p_pick.count < v_entry.count then
-      perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-        v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_pick.first, p_pick.count);
+      perform jobtree.put_back_rest(array[row(
+        v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, null, v_entry.attempt, v_entry.count, v_entry.priority, v_entry.type,
+        v_entry.keyed, v_entry.ready_at, v_entry.lost
+      )::jobtree.queue_entry], array[((~B'0'::bit(128) << (128 - p_pick.count)) >> p_pick.first)::bit(128)]);
     end if;
   end if;
   if v_entry.started_at is null then

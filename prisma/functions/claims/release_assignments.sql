@@ -30,13 +30,11 @@ begin
     where l.id = g.lease_id
   )
   select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
-    array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
-    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities,
-    array_agg(g.lost) as lost
+    array_agg(row(g.job_id, g.position, g.attempt, g.priority, null, g.lost)::jobtree.waiting_item) as items
   into v_given
   from given g;
 
-  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false, v_given.lost);
+  perform jobtree.requeue(v_given.items, false);
   perform jobtree.prune_leases(array(select jobtree.lease_id(u) from unnest(p_ids) u));
   return query
   select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint

@@ -12,6 +12,8 @@ language plpgsql volatile
 as $$
 declare
   v_child jobtree.job;
+  -- Its mapping, and the new items that reports list.
+  v_source text;
   v_payloads json[];
   v_keys text[];
   v_parents bigint[];
@@ -28,59 +30,64 @@ begin
     order by c.id
   loop
     continue when v_child.cancelled_at is not null;
-    v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
-    if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
-        array_agg(u.position order by u.n)
-      into v_payloads, v_keys, v_by, v_parents
-      from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
-      join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
-      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
-      cross join lateral (
-        select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
-        union all
-        select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
-        from rows from (
-          jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
-        ) f(payload, key)
-        where v_child.feed ?| '{forEach,payload,serializeKey}'
-      ) p
-      where u.job_id = v_child.parent_id;
-    end if;
-    if v_payloads is not null then
-      if num_nonnulls(variadic v_keys) > 0 then
-        select i.positions, i.ready into v_fed, v_count
-        from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
-      else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
-        v_count := cardinality(v_payloads);
-        if v_is_traced then
-          v_fed := jobtree.positions_from(v_fed, v_count);
+    foreach v_source in array '{SUCCESSES,REPORTS}'::text[] loop
+      v_payloads := null;
+      v_items := null;
+      if v_source = 'REPORTS' and p_new_items is not null then
+        select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+        into v_items, v_by, v_parents
+        from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
+        cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
+        where u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
+      elsif v_source = 'SUCCESSES' and v_child.feed ->> 'source' = v_source then
+        select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+          array_agg(u.position order by u.n)
+        into v_payloads, v_keys, v_by, v_parents
+        from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+        join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
+        left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
+        cross join lateral (
+          select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
+          union all
+          select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
+          from jobtree.feed_items(v_child.feed, i.payload, o.result) f
+          where v_child.feed ?| '{forEach,payload,serializeKey}'
+        ) p
+        where u.job_id = v_child.parent_id;
+        if num_nonnulls(variadic v_keys) > 0 then
+          v_items := (
+            select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
+          );
         end if;
       end if;
-      if v_is_traced then
-        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
-      end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
-    end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
-    into v_items, v_by, v_parents
-    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
-    cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
-    where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
-    if v_items is not null then
-      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
-        i.ready
-      into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items, v_parents) i;
+      if v_items is not null then
+        select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
+          i.ready
+        into v_fed, v_count
+        from jobtree.insert_items(v_child, v_items, v_parents) i;
+      elsif v_payloads is not null then
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
+        v_count := cardinality(v_payloads);
+      else
+        continue;
+      end if;
       if v_is_traced then
-        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
+        -- To the traces of the items that fed them.
+        insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+        select v_child.id, c.position, 1, t.traceparent, t.tracestate
+        from unnest(case when v_items is null then jobtree.positions_from(v_fed, v_count) else v_fed end, v_by) c(position, by)
+        cross join lateral (
+          select x.* from jobtree.trace_context x
+          where x.job_id = p_job_ids[c.by] and x.position <= p_positions[c.by]
+          order by x.job_id desc, x.position desc
+          limit 1
+        ) t
+        where c.position is not null and t.position + t.count > p_positions[c.by];
       end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
-    end if;
+    end loop;
   end loop;
   return v_ready;
 end

@@ -1,19 +1,14 @@
 -- Finds a path of a mapping that leads nowhere though it is not optional, for one success of a parent. forEach is not examined: it has to lead
 -- to a list (feed_problem).
 --
--- p_feed     as feed_payloads takes it, with serializeKey. The caller has bounded what it would create (feed_size)
+-- p_feed     as feed_items takes it. The caller has bounded what it would create (feed_size)
 -- returns    the path, and the element where it leads nowhere, from 1; no row if each path leads somewhere
 create or replace function jobtree.feed_gap(p_feed jsonb, p_payload json, p_result json)
 returns table (path text, element bigint)
 language sql immutable
 as $$
   select t.path, c.n
-  from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) f
-  cross join lateral (
-    select null::json as element, null::bigint as n where p_feed ->> 'forEach' is null
-    union all
-    select e.value, e.n from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) with ordinality e(value, n)
-  ) c
+  from jobtree.feed_items(p_feed, p_payload, p_result) c
   cross join lateral (
     select p_feed ->> 'serializeKey' as path
     union all

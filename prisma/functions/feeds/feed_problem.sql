@@ -52,16 +52,16 @@ as $$
     select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
-    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and (json_typeof(k.value) not in ('null', 'string', 'number')
-        or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
+      and (json_typeof(i.key) not in ('null', 'string', 'number')
+        or json_typeof(i.key) <> 'null' and length(i.key #>> '{}') not between 1 and 255)
     union all
     select 'result', format('%s is a name of a tenant, so it can''t be the serialize key of a new item of type %s.', c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
-    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(k.value #>> '{}') <> ''
+      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(i.key #>> '{}') <> ''
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c

@@ -1,6 +1,6 @@
 -- What one success of a parent would create for a child by its mapping, without creating it.
 --
--- p_feed     as feed_payloads takes it
+-- p_feed     as feed_items takes it
 -- returns    how many items, and about how many bytes their payloads have in all: too high if the mapping takes parts of list elements
 create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
 returns table (items bigint, bytes bigint)

@@ -1,4 +1,4 @@
--- Whether a feed is valid: feed_payloads explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
+-- Whether a feed is valid: feed_items explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
 -- paths.
 create or replace function jobtree.is_feed(p_feed jsonb)
 returns boolean

@@ -5,7 +5,7 @@
 -- p_leases   the leases that this transaction has locked
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
 -- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
---            can't take every result
+--            can't take every result, or may get more than the results have
 -- locks      those of hold_jobs, then those of lock_keys
 create or replace function jobtree.lock_fed(
   p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[], p_wait boolean
@@ -20,7 +20,7 @@ declare
   v_fed record;
 begin
   select array_agg(c.id) as ids, bool_or(c.feed ? 'serializeKey') as with_keys,
-    bool_or(c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object') as are_exacting,
+    bool_or(c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object' or c.feed ->> 'payload' like 'payload%') as are_exacting,
     array_agg(c.id) filter (where c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?') as with_paths
   into v_children
   from jobtree.job c
@@ -61,7 +61,7 @@ begin
       case json_typeof(r.report -> 'newItems') when 'array' then r.report -> 'newItems' end
     ) n
     union all
-    select r.lease_id, jobtree.tenant_beginning(c.type) || (k.value #>> '{}')
+    select r.lease_id, jobtree.tenant_beginning(c.type) || (f.key #>> '{}')
     from reported r
     cross join lateral (
       select c.type, c.feed from jobtree.job c
@@ -71,7 +71,7 @@ begin
     cross join lateral (
       select i.payload from jobtree.job_item i where i.job_id = r.job_id and i.position = r.position offset 0
     ) i
-    cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
+    cross join lateral jobtree.feed_items(c.feed, i.payload, r.report -> 'result') f
     where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
   select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed

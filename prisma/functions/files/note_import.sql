@@ -29,6 +29,8 @@ declare
   v_is_further boolean;
   v_job jobtree.job;
   v_run record;
+  v_positions bigint[];
+  v_bad jobtree.dead_item[];
 begin
   select f.position into v_position from jobtree.file_import f
   where f.job_id = p_job_id and f.lease_id = p_lease_id
@@ -66,11 +68,26 @@ begin
       order by min(n)
     loop
       if v_run.is_bad then
-        perform jobtree.insert_bad_lines(
-          v_job, v_payloads[v_run.first : v_run.last]::json[],
-          array(select u.code from unnest(p_bad, p_codes) u(n, code) where u.n between v_run.first and v_run.last order by u.n),
-          array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
+        -- Items that no worker sees, each with a failure and a dead letter. They can be replayed with a corrected payload.
+        v_positions := jobtree.positions_from(
+          array(select nextval('jobtree.block_seq') * 1024 from generate_series(v_run.first, v_run.last, 1024)), v_run.last - v_run.first + 1
         );
+        with bad as materialized (
+          select i.position, i.payload::json, u.code, u.problem
+          from unnest(v_positions, v_payloads[v_run.first : v_run.last]) with ordinality i(position, payload, n)
+          join unnest(p_bad, p_codes, p_problems) u(n, code, problem) on u.n = i.n + v_run.first - 1
+        ), added as (
+          insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+          select p_job_id, b.position, v_now, octet_length(b.payload::text), v_job.run_at, b.payload from bad b
+        ), failed as (
+          insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+          select p_job_id, b.position, 1, v_now, false, b.code, b.problem from bad b
+        ), counted as (
+          insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+          select v_job.root_id, p_job_id, count(*), sum(octet_length(b.payload::text)) from bad b
+        )
+        select array_agg(row(p_job_id, b.position, null, b.code, b.problem)::jobtree.dead_item) into v_bad from bad b;
+        perform jobtree.bury_items(v_bad, false);
       else
         perform jobtree.insert_payloads(v_job, v_payloads[v_run.first : v_run.last]);
       end if;

@@ -16,7 +16,8 @@ declare
   v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
-    perform jobtree.check_text(array_to_json(v_payloads::json[]));
+    -- As in check_items.
+    perform array_to_json(v_payloads::json[])::jsonb;
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
   v_firsts := jobtree.insert_payloads(v_job, v_payloads);

@@ -75,9 +75,7 @@ begin
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
     sum(i.payload_bytes) as bytes,
     count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
-    array_agg(i.position order by i.position) filter (where i.keyed) as positions,
-    array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
-    array_agg(i.due_at order by i.position) filter (where i.keyed) as due
+    array_agg(row(v_job_id, i.position, 1, i.priority, i.due_at, null)::jobtree.waiting_item order by i.position) filter (where i.keyed) as keyed
   into v_inserted
   from inserted i;
 
@@ -85,11 +83,8 @@ begin
     insert into jobtree.progress_delta (root_id, job_id, items, bytes)
     values (p_job.root_id, v_job_id, v_inserted.added, v_inserted.bytes);
   end if;
-  if v_inserted.positions is not null and not v_waits then
-    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(
-      array_fill(v_job_id, array[cardinality(v_inserted.positions)]), v_inserted.positions,
-      array_fill(1, array[cardinality(v_inserted.positions)]), v_inserted.priorities, v_inserted.due, false
-    );
+  if v_inserted.keyed is not null and not v_waits then
+    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(v_inserted.keyed, false);
   end if;
   if v_serialize_keys is not null then
     perform jobtree.drop_keys(v_serialize_keys);

@@ -1,15 +1,9 @@
 -- Puts items back into the queue; neighbours that wait under the same conditions share an entry.
 --
--- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
---            and when it is due, null for now
+-- p_items    the items, which are in no entry, and of which those with serialize keys are heads
 -- p_last     whether they go to the end of what is ready, or back to their old place
--- p_lost     whether the worker of each has fallen silent; null for none
 -- locks      none
-create or replace function jobtree.requeue(
-  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean,
-  p_lost boolean[] default null
-)
+create or replace function jobtree.requeue(p_items jobtree.waiting_item[], p_last boolean)
 returns void
 language plpgsql volatile
 -- plans: no seqscan, hashjoin, mergejoin; generic
@@ -21,16 +15,17 @@ begin
   from (
     select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, u.lost, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run,
+        jobtree.entry_size(max(u.payload_bytes) over (partition by u.job_id)) as size
       from (
         select u.job_id, u.position, u.attempt, u.priority, u.run_at, coalesce(u.lost, false) as lost, i.payload_bytes,
           i.serialize_key is not null as keyed
-        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at, p_lost) u(job_id, position, attempt, priority, run_at, lost)
+        from unnest(p_items) u
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
-    -- Keeps entries at 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / 128
+    -- Keeps entries small, as insert_items does, however many leases end here.
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / u.size
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;

@@ -15,7 +15,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_changes jsonb;
+  -- The type rejects what Postgres can't store.
+  v_changes constant jsonb := p_changes;
   v_problem record;
   v_entry jobtree.queue_entry;
   v_is_blocked boolean;
@@ -24,13 +25,9 @@ declare
   v_item record;
   v_bytes integer;
 begin
-  if strpos(p_changes::text, '\u') > 0 then
-    perform jobtree.check_text(p_changes);
-  end if;
   if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
     raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
   end if;
-  v_changes := p_changes;
   select * into v_problem from jobtree.input_problem(v_changes, '{payload,priority,runAt}') p limit 1;
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;

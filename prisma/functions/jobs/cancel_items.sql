@@ -15,7 +15,6 @@ declare
   v_blocked record;
   v_waiting record;
   v_held record;
-  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
@@ -33,8 +32,7 @@ begin
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
   )
-  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
-    array_agg(false) as keyed
+  select count(*)::integer as cost, max(g.position) as last, array_agg(row(p_job_id, g.position, 1, false)::jobtree.item_range) as ranges
   into v_blocked
   from gone g;
 
@@ -53,9 +51,9 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as ranges,
+  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as cost,
     (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
-    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts, array_agg(g.keyed) as keyed
+    coalesce(sum(g.count), 0) as items, array_agg(row(p_job_id, g.position, g.count, g.keyed)::jobtree.item_range) as ranges
   into v_waiting
   from gone g;
 
@@ -75,27 +73,15 @@ begin
     update jobtree.lease l set open = B'0'::bit(128), check_at = null from picked p where l.id = p.id
     returning p.*
   )
-  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
+  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as cost,
     (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
-    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+    coalesce(sum(r.count), 0) as items, array_agg(row(p_job_id, e.position + r."from", r.count, e.keyed)::jobtree.item_range) as ranges
   into v_held
   from ended e
   cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
-    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
-  into v_ended
-  from unnest(
-    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
-    v_blocked.keyed || v_waiting.keyed || v_held.keyed
-  ) e(position, count, keyed);
-  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
-  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
-  cross join lateral generate_series(0, e.count - 1) n
-  where e.keyed
-  having count(*) > 0;
   perform jobtree.cancel_ranges(
-    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+    v_blocked.ranges || v_waiting.ranges || v_held.ranges, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
   v_done := cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
   update jobtree.ended_head e set held = false
@@ -114,10 +100,7 @@ begin
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
-    coalesce(least(
-      case when v_blocked.ranges = p_limit then v_blocked.last end, v_waiting.last, v_held.last
-    ) + 1, 0),
-    v_done;
+    v_blocked.cost + v_waiting.items + v_held.items, v_blocked.cost + v_waiting.cost + v_held.cost,
+    coalesce(least(case when v_blocked.cost = p_limit then v_blocked.last end, v_waiting.last, v_held.last) + 1, 0), v_done;
 end
 $$;

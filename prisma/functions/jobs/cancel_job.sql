@@ -4,7 +4,8 @@
 --
 -- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids; then those of cancel_items
+-- locks      the tree's row, shared, unless it is being deleted, so that none of its jobs is just being completed; the jobs' rows in the order of their ids; then those of
+--            cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
@@ -31,6 +32,7 @@ begin
   end if;
   select j.root_id into v_root from jobtree.job j where j.id = p_job_id;
 
+  perform 1 from jobtree.tree t where t.root_id = v_root and t.deletion is null for share;
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
   set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())

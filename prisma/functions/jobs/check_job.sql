@@ -3,17 +3,25 @@
 -- p_job      as create_job has it
 -- p_items    its items, as they were sent; null if it has none
 -- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- p_jobs     how many jobs its tree has
+-- p_before   what is before the path in the names of fields
 -- returns    what check_items returns
 -- errors     JT002, with the field in the error's column
-create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
+create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[], p_jobs bigint, p_before text)
 returns text[]
 language plpgsql stable
 as $$
 declare
-  v_at constant text := (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
+  v_at constant text := p_before || (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
   v_field text;
   v_message text;
 begin
+  if cardinality(p_path) > 32 then
+    raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = p_before || 'children';
+  end if;
+  if p_jobs > 1000 then
+    raise exception 'The tree has % jobs; the limit is 1000.', p_jobs using errcode = 'JT002', column = p_before || 'children';
+  end if;
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',

@@ -16,19 +16,11 @@ declare
   v_field text;
   v_message text;
 begin
-  with recursive node as (
-    select array[]::integer[] as path, p_tree as spec
-    union all
-    select n.path || c.ordinality::integer, c.value
-    from node n
-    cross join lateral json_array_elements(
-      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
-    ) with ordinality c
-  ), numbered as materialized (
+  with numbered as materialized (
     select row_number() over (order by n.path)::integer as number, n.path, coalesce(n.spec ->> 'name', n.spec ->> 'type') as name,
       case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end as after, n.spec ->> 'feed' is not null as is_fed,
       (select coalesce(string_agg(format('children[%s].', p.n - 1), '' order by p.o), '') from unnest(n.path) with ordinality p(n, o)) as at
-    from node n
+    from jobtree.tree_nodes(p_tree) n
   ), named as materialized (
     select m.name, count(*) as jobs, min(m.number) as number from numbered m group by m.name
   ), wanted as materialized (
@@ -81,9 +73,12 @@ begin
     from unnest(v_tree.jobs, v_tree.afters, v_tree.named) e(job, after, is_named)
     where e.is_named
   )
-  update jobtree.job j
-  set after_ids = case when j.waits then array(select e.after_id from edge e where e.job_id = j.id order by e.after_id) end,
-    awaited = exists (select from edge e where e.after_id = j.id)
-  where j.root_id = p_root_id and (j.waits or exists (select from edge e where e.after_id = j.id));
+  update jobtree.job j set after_ids = l.after_ids, awaited = l.awaited
+  from (
+    select u.id, array_agg(u.after_id order by u.after_id) filter (where u.after_id is not null) as after_ids, bool_or(u.awaited) as awaited
+    from (select e.job_id as id, e.after_id, false as awaited from edge e union all select e.after_id, null, true from edge e) u
+    group by u.id
+  ) l
+  where j.id = l.id;
 end
 $$;

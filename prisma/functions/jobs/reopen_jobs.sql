@@ -3,7 +3,7 @@
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
--- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the root's job_progress row
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the tree
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
@@ -36,33 +36,32 @@ begin
     ) u
     group by u.id
   ), known as (
-    select p.*, n.replayed, n.opened
+    select n.*, p.version, p.completed_at
     from (
       select o.id, o.replayed, true as opened from opened o
       union all
       select p_root_id, 0, false where p_root_id not in (select o.id from opened o)
     ) n
     cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
-  )
-  select array_agg(row(
-      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded,
-      k.failed - k.replayed, k.cancelled,
-      k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
-      k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
-      case when k.is_root then (
+  ), reopened as (
+    update jobtree.job_progress p
+    set version = p.version + 1, generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
+      completed_at = case when not k.opened then p.completed_at end, outcome = case when not k.opened then p.outcome end, changed_at = clock_timestamp(),
+      open_jobs = p.open_jobs + case when p.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
+      tree_outcome = case when p.is_root then (
         -- The worst outcome of the jobs that are still complete.
-        select jobtree.worst_outcome(array_agg(distinct p.outcome))
+        select jobtree.worst_outcome(array_agg(distinct r.outcome))
         from jobtree.job j
-        cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+        cross join lateral (select r.outcome from jobtree.job_progress r where r.job_id = j.id order by r.version desc limit 1) r
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions, clock_timestamp(), null, false, k.bytes,
-      k.tree_failed - case when k.is_root then cardinality(p_job_ids) else 0 end, null, k.pace
-    )::jobtree.job_progress)
-  into v_rows
-  from known k;
-
-  delete from jobtree.job_progress p using unnest(v_rows) r where p.job_id = r.job_id and p.version < r.version;
-  insert into jobtree.job_progress select r.* from unnest(v_rows) r;
+      ) end,
+      tree_failed = p.tree_failed - case when p.is_root then cardinality(p_job_ids) else 0 end
+    from known k
+    where p.job_id = k.id and p.version = k.version
+    returning p as progress
+  )
+  select array_agg(r.progress) into v_rows from reopened r;
+  update jobtree.tree t set completed_at = null where t.root_id = p_root_id and t.completed_at is not null;
   return v_rows;
 end
 $$;

@@ -27,7 +27,9 @@ begin
   if p_now then
     select * into v_left from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
   else
-    select v_ended.keys, v_ended.job_ids, v_ended.positions, null::jsonb as ready into v_left;
+    select array_agg(u.key) as keys, array_agg(u.job_id) as job_ids, array_agg(u.position) as positions, null::jsonb as ready into v_left
+    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) u(key, job_id, position)
+    join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position;
   end if;
   insert into jobtree.ended_head (key, job_id, position, held)
   select u.key, u.job_id, u.position, false from unnest(v_left.keys, v_left.job_ids, v_left.positions) u(key, job_id, position)

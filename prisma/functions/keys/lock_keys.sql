@@ -1,8 +1,8 @@
 -- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
--- p_wait     whether to wait for locked keys, in their order, or to skip them. For keys that an open transaction has just created it waits
---            a moment in either case
+-- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped
+--            after 100 ms
 -- returns    those that are locked
 -- locks      the keys' rows
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
@@ -17,7 +17,7 @@ declare
   v_key text;
 begin
   if p_wait then
-    -- In one order, new and existing ones alike.
+    -- In one order, new and existing ones alike; these are locked, not written.
     insert into jobtree.serialize_key as k (key)
     select distinct u collate "C" from unnest(p_keys) u order by 1
     on conflict (key) do update set key = k.key where false;

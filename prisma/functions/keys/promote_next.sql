@@ -47,13 +47,14 @@ begin
     delete from jobtree.serialize_key k where k.key = any (array(select f.key from first f where f.tid is null))
   )
   select array_agg(n.key) || array(select f.key from first f where f.tid is null) as keys,
-    array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
-    array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
+    array_agg(row(
+      n.job_id, n.position, n.attempt, n.priority, case when n.run_at > v_now then n.run_at end, null
+    )::jobtree.waiting_item) as items,
     jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready
   into v_next
   from next n;
-  if v_next.job_ids is not null then
-    perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
+  if v_next.items is not null then
+    perform jobtree.requeue(v_next.items, true);
   end if;
   if cardinality(v_next.keys) = cardinality(p_keys) then
     return query select null::text[], null::uuid[], null::bigint[], v_next.ready;

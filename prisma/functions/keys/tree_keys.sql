@@ -6,18 +6,8 @@ create or replace function jobtree.tree_keys(p_tree json)
 returns text[]
 language sql immutable
 as $$
-  with recursive node as (
-    select p_tree as spec, 0 as depth
-    union all
-    select c.value, n.depth + 1
-    from node n
-    cross join lateral json_array_elements(
-      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
-    ) c
-    where n.depth < 32
-  )
   select array_agg(i.value ->> 'serializeKey')
-  from node n
+  from jobtree.tree_nodes(p_tree) n
   cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
   where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
     and jobtree.is_name(i.value ->> 'serializeKey', 255)

@@ -30,7 +30,7 @@ begin
   where (d.job_id, d.position) > (p_after_job_id, p_after_position)
     and d.died_at <= p_operation.requested_at
     and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
-      select from jobtree.tree_deletion t where t.root_id = j.root_id
+      select from jobtree.tree t where t.root_id = j.root_id and t.deletion is not null
     ))
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))

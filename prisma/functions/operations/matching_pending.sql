@@ -4,12 +4,11 @@
 --
 -- p_last_job_id, p_last_position   only what comes after the position at which the operation has stopped, up to this one (pending_window); null
 --            for all that the operation selects
--- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
---            that matches
+-- returns    each range with such items
 create or replace function jobtree.matching_pending(
   p_operation jobtree.operation, p_last_job_id uuid default null, p_last_position bigint default null
 )
-returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+returns setof jobtree.pending_range
 language plpgsql stable
 -- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 -- A custom plan drops the conditions of what the filter does not name.
@@ -36,7 +35,7 @@ declare
 begin
   return query
   with pending as (
-    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, q.keyed, ~B'0'::bit(128) as open
     from (
       select q.* from jobtree.queue_entry q where not v_by_type and v_statuses is null
       union all
@@ -52,19 +51,16 @@ begin
       and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
-    select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
+    select q.job_id, q.position, q.count, q.attempt, null, false, q.keyed, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
-    join (
-      select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
-    ) q on q.status = s.status
+    join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
     where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       -- With the status, or all entries of any status might be read.
       and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
-    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.keyed, l.open
     from jobtree.lease l
     where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
@@ -72,7 +68,7 @@ begin
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
       and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
-    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    select b.job_id, b.position, 1, b.attempt, null, true, false, ~B'0'::bit(128)
     from jobtree.blocked_item b
     where p_operation.kind = 'CANCEL'
       and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
@@ -116,6 +112,6 @@ begin
     from named n
     where bit_count(n.items) > 0
   )
-  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.keyed, f.matching::bit(128) from found f where bit_count(f.matching) > 0;
 end
 $$;

@@ -1,4 +1,4 @@
--- The initial state of the operation that a filter describes.
+-- The initial state of the operation that a filter describes, with how many items it selects.
 --
 -- p_kind, p_filter, p_payload   as start_operation takes them
 -- returns    a row that is not in the table yet
@@ -17,12 +17,15 @@ declare
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
+  v_empty constant text := (select min(e.key) from jsonb_each(v_filter) e where e.value = '[]');
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
     raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+  elsif v_empty is not null then
+    raise exception 'filter.% is empty.', v_empty using errcode = 'JT002', column = 'filter.' || v_empty;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
     raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(
@@ -52,6 +55,10 @@ begin
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
+  v_operation.total := case
+    when p_kind in ('CANCEL', 'PROMOTE') then (select coalesce(sum(bit_count(m.items)), 0) from jobtree.matching_pending(v_operation) m)
+    else (select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null))
+  end;
   return v_operation;
 end
 $$;

@@ -4,7 +4,7 @@
 -- p_ranges, p_items   how many ranges, and items of these, approximately
 -- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
 --            is pending now is in a range that begins in this part or an earlier one, even if it moves to another range later
-create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer default 1000, p_items bigint default 25600)
+create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer, p_items bigint)
 returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
 language plpgsql stable
 -- plans: no seqscan, bitmapscan, hashjoin, mergejoin

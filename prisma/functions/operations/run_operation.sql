@@ -2,11 +2,14 @@
 -- for longer than a moment are skipped, and tried again at the end.
 --
 -- p_limit    the maximum number of dead letters; it also stops after a moment, as it does for pending items
+-- p_checked  of a replay with a patch, which items of the batch may have their new payloads: {afterJobId, afterPosition, toJobId?,
+--            toPosition?, valid: {job id: [position]}, problem}; to: the last item that was checked. The others are skipped, the first of them
+--            because of the problem. Nothing is done if the operation is no longer where they were read. By default all may
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
 --            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
---            discard_items, waiting a moment for each, or those of cancel_pending or promote_matching
-create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
+--            discard_items, waiting a moment for each, or those of run_pending
+create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000, p_checked jsonb default null)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 -- Other trees wait until this one is done.
@@ -18,6 +21,7 @@ declare
   v_operation jobtree.operation;
   v_found bigint := 0;
   v_part record;
+  v_positions bigint[];
   v_replayed record;
   v_pending record;
 begin
@@ -31,22 +35,26 @@ begin
     return next;
     return;
   end if;
-
-  if v_operation.kind = 'CANCEL' then
-    select * into v_pending from jobtree.cancel_matching(v_operation, v_until);
-    root_ids := v_pending.root_ids;
-  elsif v_operation.kind = 'PROMOTE' then
-    select * into v_pending from jobtree.promote_matching(v_operation, v_until);
+  if p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
+      <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint) then
+    more := true;
+    return next;
+    return;
   end if;
+
   if v_operation.kind in ('CANCEL', 'PROMOTE') then
+    select * into v_pending from jobtree.run_pending(v_operation, v_until);
     v_operation := v_pending.operation;
     more := v_pending.more;
+    root_ids := v_pending.root_ids;
     ready := v_pending.ready;
   end if;
   for v_part in
-    select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
+    select m.job_id, m.root_id, array_agg(m.job_id) as job_ids, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
     where v_operation.kind in ('REPLAY', 'DISCARD')
+      -- In the place of those that are no dead letters any more, there may be some that nobody has checked.
+      and coalesce((m.job_id, m.position) <= ((p_checked ->> 'toJobId')::uuid, (p_checked ->> 'toPosition')::bigint), true)
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -55,13 +63,20 @@ begin
     v_operation.next_position := v_part.positions[cardinality(v_part.positions)];
     begin
       if v_operation.kind = 'DISCARD' then
-        v_operation.done := v_operation.done + jobtree.discard_items(
-          array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions
-        );
+        v_operation.done := v_operation.done + jobtree.discard_items(v_part.job_ids, v_part.positions);
       else
+        v_positions := v_part.positions;
+        if p_checked is not null then
+          v_positions := array(
+            select u from unnest(v_part.positions) u
+            intersect select e::bigint from jsonb_array_elements_text(p_checked -> 'valid' -> v_part.job_id::text) e
+            order by u
+          );
+        end if;
         select * into v_replayed from jobtree.replay_items(
-          v_part.root_id, array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions, v_operation.payload
+          v_part.root_id, v_part.job_ids[:cardinality(v_positions)], v_positions, v_operation.payload, v_operation.payload_patch
         );
+        v_operation.skipped := v_operation.skipped + cardinality(v_part.positions) - cardinality(v_positions);
         v_operation.done := v_operation.done + cardinality(v_replayed.positions);
         if cardinality(v_replayed.positions) > 0 then
           root_ids := root_ids || v_part.root_id;
@@ -77,16 +92,19 @@ begin
     exit when more;
   end loop;
 
-  more := more or v_found >= p_limit;
+  more := more or v_found >= p_limit or coalesce(p_checked ? 'toJobId', false);
   finished := not more and not v_operation.was_busy;
   if not more and v_operation.was_busy then
     v_operation.was_busy := false;
+    -- They are looked at once more.
+    v_operation.skipped := 0;
     v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
     v_operation.next_position := -1;
   end if;
   update jobtree.operation o
-  set done = v_operation.done, was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id,
-    next_position = v_operation.next_position, finished_at = case when finished then clock_timestamp() end
+  set done = v_operation.done, skipped = v_operation.skipped, problem = coalesce(o.problem, p_checked ->> 'problem'),
+    was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id, next_position = v_operation.next_position,
+    finished_at = case when finished then clock_timestamp() end
   where o.id = p_id;
   return next;
 end

@@ -4,24 +4,31 @@
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them, and no empty list. A job includes all jobs below it, and codes are
 --            those of the last failure. Statuses are those of pending items: WAITING, BLOCKED, SCHEDULED, RETRYING, READY and
 --            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- p_requested_by   who asks for it, for people
+-- p_payload_patch  a JSON object that changes the payload of each replayed item (merge_patch), instead of p_payload
 -- returns    the operation, and how many items it selects
 -- locks      none
 -- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
-create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null)
+create or replace function jobtree.start_operation(
+  p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
+)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
 as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
+  if p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
+    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
+  end if;
+  v_operation.payload_patch := p_payload_patch;
+  v_operation.skipped := 0;
   v_operation.requested_by := p_requested_by;
-  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
 end

@@ -2,7 +2,7 @@
 -- to do (fold_trees). A job ends only if all its deltas were read while nothing could be added to it (exact_jobs), and so does a percentage of
 -- failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
 --
--- p_root_ids the trees, none twice, whose job_progress rows are locked
+-- p_root_ids the trees, none twice, whose rows are locked
 -- p_from     for each tree the delta to read from
 -- returns    the new state of each job that changed, and of each root: with the last delta read of the tree (0 for none); and whether the job
 --            ends now, has more failures than it tolerates, could not be judged since a transaction is adding to it, or is complete with others
@@ -43,16 +43,16 @@ begin
     having not bool_or(r.job_id = r.root_id)
   ), counted as (
     select s.root_id, s.is_read, s.is_partial, s.last, s.items as more_items, s.bytes as more_bytes, s.failed as more_failed,
-      p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
+      p.tid, p.state, p.job_id, p.is_root, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
       p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
       p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
-      p.completed_at, p.outcome, p.tree_outcome, p.completions, p.reap_at, p.default_retention, p.bytes + s.bytes as bytes, p.tree_failed,
-      p.tree_completed_at, case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
-      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at, j.retention_seconds,
+      p.completed_at, p.bytes + s.bytes as bytes,
+      case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
+      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at,
       j.tolerated_failure_count, j.tolerated_failure_percentage, p.job_id in (select e from unnest(v_exact) e) as is_exact
     from summed s
     cross join lateral (
-      select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
+      select p.*, p.ctid as tid, p as state from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
     cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
   ), compared as (
@@ -64,7 +64,8 @@ begin
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
       (c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
-      jobtree.job_verdict(c.failed_at, c.cancelled_at, c.succeeded, c.failed) as verdict
+      case when c.failed_at is not null then 'FAILED' when c.cancelled_at is not null then 'CANCELLED' when c.failed = 0 then 'SUCCEEDED'
+        when c.succeeded > 0 then 'PARTIAL' else 'FAILED' end as verdict
     from compared c
   ), summed_up as (
     select j.*, count(*) filter (where j.ends) over tree as ending, sum(j.more_items) over tree as tree_items, sum(j.more_bytes) over tree as tree_bytes,
@@ -74,31 +75,29 @@ begin
     from judged j
     window tree as (partition by j.root_id)
   ), folded as materialized (
-    select f.root_id, f.tree_last, f.tid, f.type, f.is_root, f.ends, f.fails, f.is_busy, f.tree_items, f.tree_bytes,
+    select f.*, e.ending as root_ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree,
       f.is_read and f.has_followers and (f.ends or f.completed_at is not null) as leads_on,
-      f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes,
-      row(
-        f.job_id, f.version + 1, f.is_root, f.generation, f.item_count, f.succeeded, f.failed, f.cancelled, f.open_jobs - e.ending, f.started_at,
-        case when f.ends then v_now else f.completed_at end, case when f.ends then f.verdict else f.outcome end,
-        case when e.ending > 0 then jobtree.worst_outcome(f.tree_outcome || f.verdicts) else f.tree_outcome end,
-        f.completions + f.ends::integer, v_now, case when e.ends_tree then jobtree.reap_time(f.retention_seconds, v_now) else f.reap_at end,
-        case when e.ends_tree then f.retention_seconds is null else f.default_retention end, f.bytes,
-        f.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
-        case when e.ends_tree then v_now else f.tree_completed_at end, f.pace
-      )::jobtree.job_progress as progress
+      f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes
     from summed_up f
-    cross join lateral (
-      select case when f.is_root then f.ending else 0 end as ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree
-    ) e
+    cross join lateral (select case when f.is_root then f.ending else 0 end as ending) e
     where f.is_whole
   ), consumed as (
     delete from jobtree.progress_delta d where d.ctid = any (array(
       select r.tid from read r where r.root_id not in (select s.root_id from summed_up s where not s.is_whole)
     ))
-  ), replaced as (
-    delete from jobtree.job_progress p where p.ctid = any (array(select f.tid from folded f where f.changes))
   ), written as (
-    insert into jobtree.job_progress select (f.progress).* from folded f where f.changes
+    update jobtree.job_progress p
+    set version = p.version + 1, changed_at = v_now, item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
+      bytes = f.bytes, pace = f.pace, started_at = f.started_at, completions = p.completions + f.ends::integer,
+      completed_at = case when f.ends then v_now else p.completed_at end, outcome = case when f.ends then f.verdict else p.outcome end,
+      open_jobs = p.open_jobs - f.root_ending, tree_failed = p.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
+      tree_outcome = case when f.root_ending > 0 then jobtree.worst_outcome(p.tree_outcome || f.verdicts) else p.tree_outcome end
+    from folded f
+    where f.changes and p.ctid = f.tid
+    returning f.tid, p as state
+  ), completed as (
+    update jobtree.tree t set completed_at = v_now
+    where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
     select t.tenant, sum(t.items), sum(t.bytes)
@@ -109,7 +108,9 @@ begin
     ) t
     group by t.tenant
   )
-  select f.root_id, true, f.tree_last, f.progress, f.ends, f.fails, f.is_busy, f.leads_on from folded f
+  select f.root_id, true, f.tree_last, coalesce(w.state, f.state), f.ends, f.fails, f.is_busy, f.leads_on
+  from folded f
+  left join written w on w.tid = f.tid
   union all
   select distinct s.root_id, false, 0::bigint, null::jobtree.job_progress, false, false, false, false from summed_up s where not s.is_whole;
 end

@@ -11,11 +11,9 @@
 -- returns    no row for a tree that another fold has (try again); for each other one the last delta read (0 for none); whether to try again,
 --            since a job could not be sealed, released or ended yet because a transaction is adding to it, or more layers may end; and
 --            whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
--- locks      the roots' job_progress rows, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
+-- locks      the trees, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
 --            ones, so the order does not matter
--- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
---            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
---            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- notifies   tell_progress
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
 --            deltas are back, and are counted again
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
@@ -29,6 +27,10 @@ as $$
 declare
   -- Each layer costs in proportion to the deltas of all before it, and other trees wait for this one.
   c_most_layers constant integer := 10;
+  -- The advisory lock of a job that ends is kept until this transaction ends, and Postgres has room for some thousands; another layer may add
+  -- 2,000 (exact_jobs).
+  c_most_ended constant integer := 2000;
+  v_ended integer := 0;
   v_folded uuid[];
   v_roots uuid[];
   v_from bigint[];
@@ -45,12 +47,12 @@ begin
   select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
   from unnest(p_root_ids[:1000], p_from[:1000]) t(root_id, from_delta)
   cross join lateral (
-    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
-  ) p;
+    select from jobtree.tree r where r.root_id = t.root_id for no key update skip locked
+  ) r;
   v_folded := v_roots;
   if cardinality(v_roots) is distinct from cardinality(p_root_ids[:1000]) then
     v_folded := v_roots || array(
-      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.job_progress p where p.job_id = r)
+      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.tree t where t.root_id = r)
     );
     delete from jobtree.progress_delta d where d.root_id = any (v_folded[coalesce(cardinality(v_roots), 0) + 1:]);
   end if;
@@ -77,20 +79,16 @@ begin
       select array_agg(t.root_id) filter (where t.done) as root_ids, array_agg(t.job_id) filter (where t.done) as job_ids,
         array_agg(t.job_id) filter (where not t.done) as again, array_agg(t.root_id) filter (where t.leaves_work) as unfinished
       into v_next
-      from (
-        select f.root_id, f.job_id, f.done, f.done as leaves_work from jobtree.fail_jobs(v_layer.failing) f
-        union all
-        select s.root_id, s.job_id, s.done, false from jobtree.seal_children(v_layer.leading) s
-        union all
-        select d.root_id, d.job_id, d.done, d.done from jobtree.settle_dependents(v_layer.leading) d
-      ) t;
+      from jobtree.follow_up(v_layer.failing, v_layer.leading) t;
       v_again := v_again || v_next.again;
       v_unfinished := v_unfinished || v_next.unfinished;
       insert into jobtree.progress_delta (root_id, job_id) select t.* from unnest(v_next.root_ids, v_next.job_ids) t;
       v_roots := v_roots || v_next.root_ids;
     end if;
+    v_ended := v_ended + coalesce(cardinality(v_layer.ended), 0);
     exit when v_roots is null;
     select array_agg(t.root_id), array_agg(0) into v_roots, v_from from (select distinct r as root_id from unnest(v_roots) r) t;
+    exit when v_ended >= c_most_ended;
   end loop;
 
   if v_again <> '{}' then

@@ -2,8 +2,8 @@
 -- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
 -- Call it again at once as long as a batch was full.
 --
--- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
--- their lines.
+-- Looks only at the first p_limit entries of each priority, which have waited longest, in a new order of the types each time: so no type of
+-- which many expire, or of which somebody has locked the jobs, keeps others waiting. Items that their serialize keys block expire in their lines.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
 --            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
@@ -40,34 +40,30 @@ begin
       order by -e.priority::integer
       limit 1
     ) e
-  ), oldest as materialized (
-    select e.*, p.lifetime
-    from place p
+  ), late as materialized (
+    select e.tid, e.job_id
+    from (select p.* from place p order by random()) p
     cross join lateral (
       select e.ctid as tid, e.job_id, e.position, e.count from jobtree.queue_entry e
       where e.type = p.type and e.run_at is null and -e.priority::integer = -p.priority::integer and e.attempt = 1
       order by -e.priority::integer, e.place
       limit p_limit
     ) e
-  ), late as materialized (
-    select o.tid, o.job_id
-    from oldest o
     cross join lateral (
       select max(greatest(i.created_at, i.run_at)) as since from jobtree.job_item i
-      where i.job_id = o.job_id and i.position >= o.position and i.position < o.position + o.count
+      where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
     ) i
-    where i.since + o.lifetime <= v_now
+    where i.since + p.lifetime <= v_now
     limit p_limit
   ), late_blocked as materialized (
     select b.tid, b.job_id
-    from jobtree.queue q
+    from (select q.type, q.lifetime_ms from jobtree.queue q where q.lifetime_ms is not null order by random()) q
     cross join lateral (
       select b.ctid as tid, b.job_id from jobtree.blocked_item b
       where b.type = q.type and b.waits_since <= v_now - q.lifetime_ms * interval '1 millisecond'
       order by b.waits_since
       limit p_limit
     ) b
-    where q.lifetime_ms is not null
     limit p_limit
   ), job as materialized (
     select j.id, j.root_id from jobtree.job j
@@ -98,26 +94,22 @@ begin
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
-  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
+  select array_agg(row(e.job_id, e.position, null, 'EXPIRED', e.message)::jobtree.dead_item) as items, count(*)::integer as count,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
     (
       select array_agg(t.failed)
       from (
         select distinct on (e.job_id)
           json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
-        from ended e
-        order by e.job_id, e.position
+        from ended e order by e.job_id, e.position
       ) t
     ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
-  if v_ended.job_ids is not null then
-    v_ready := jobtree.bury_items(
-      v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
-      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
-    );
+  if v_ended.count > 0 then
+    v_ready := jobtree.bury_items(v_ended.items, v_ended.keyed);
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
+  return query select v_ended.count, v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;

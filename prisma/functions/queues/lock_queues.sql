@@ -29,9 +29,11 @@ begin
     continue when v_queue.concurrency is null;
     if v_queue.limited_by is not null then
       perform jobtree.adopt_leases(array[v_queue.type]);
-      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit.
+      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit. Once they have ended, the
+      -- limit is no longer new, unless a lease was locked just now.
       update jobtree.queue q set limited_by = case when not v_queue.is_over then pg_snapshot_xmax(pg_current_snapshot()) end
-      where q.type = v_queue.type and (v_queue.is_over or q.limited_by > pg_snapshot_xmax(pg_current_snapshot()));
+      where q.type = v_queue.type and case when v_queue.is_over then jobtree.uncounted_items(q.type) = 0
+        else q.limited_by > pg_snapshot_xmax(pg_current_snapshot()) end;
     end if;
     if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
       with gone as (

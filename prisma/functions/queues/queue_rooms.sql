@@ -24,7 +24,8 @@ begin
       end
     from jobtree.queue q
     cross join lateral (
-      select q.concurrency - coalesce(sum(d.items), 0) as places from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
+      select q.concurrency - coalesce(sum(d.items), 0) - case when q.limited_by is null then 0 else jobtree.uncounted_items(q.type) end as places
+      from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
     ) h
     cross join lateral (
       select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval

@@ -1,15 +1,11 @@
 -- Fails items for good: writes their outcomes and dead letters, and counts them. An item with a serialize key passes it to the next one in
 -- its line, or keeps it until the dead letter is replayed or discarded, as its job says.
 --
--- p_job_ids, p_positions   the items, none twice, which are no longer in an entry or an open lease
--- p_lease_ids    the lease of each; null for an item that no worker has started
--- p_codes, p_messages   the last failure of each
--- p_keyed        whether any of them may have a key
--- returns        the types that got ready items, and how many
--- locks          those of promote_next
-create or replace function jobtree.bury_items(
-  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
-)
+-- p_items    the items, none twice, which are no longer in an entry or an open lease
+-- p_keyed    whether any of them may have a key
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
+create or replace function jobtree.bury_items(p_items jobtree.dead_item[], p_keyed boolean)
 returns jsonb
 language plpgsql volatile
 -- plans: no seqscan, hashjoin, mergejoin, bitmapscan, material; generic
@@ -20,7 +16,7 @@ begin
   with dead as materialized (
     select u.job_id, u.position, u.lease_id, clock_timestamp()::timestamptz(3) as at, u.code, jobtree.message_pattern(u.message) as pattern,
       j.root_id, j.type
-    from unnest(p_job_ids, p_positions, p_lease_ids, p_codes, p_messages) u(job_id, position, lease_id, code, message)
+    from unnest(p_items) u
     cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = u.job_id offset 0) j
   ), failed as (
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
@@ -37,7 +33,7 @@ begin
 
   with ended as materialized (
     select u.job_id, u.position, j.blocks_on_failure
-    from unnest(p_job_ids, p_positions) u(job_id, position)
+    from unnest(p_items) u
     cross join lateral (select j.blocks_on_failure from jobtree.job j where j.id = u.job_id offset 0) j
   ), held as (
     insert into jobtree.ended_head (job_id, position, key, held)

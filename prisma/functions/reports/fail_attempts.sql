@@ -2,7 +2,7 @@
 -- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
 -- A snoozed item is put back, too, but that is not a failure: its next attempt has the number of this one, and nothing remains of it but the
--- lease, for a while (prune_leases).
+-- lease, for a while (prune_leases). It waits anew from the end of the snooze, and so does its lifetime.
 -- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
 -- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
 -- must not be repeated.
@@ -67,19 +67,21 @@ begin
     insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
     select e.job_id, e.item, e.attempt, e.id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e where not e.is_snoozed
+  ), snoozed as (
+    update jobtree.job_item i set run_at = e.due_at
+    from ended e
+    where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
   )
   select array_agg(distinct e.root_id) filter (where not e.is_snoozed) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
     array_agg(e.n) as ns, array_agg(case when not e.is_final then e.due_at end) as due,
-    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.item) filter (where not e.is_final) as positions,
-    array_agg(e.attempt + (not e.is_snoozed)::integer) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
-    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
-    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.item) filter (where e.is_final) as final_positions,
-    array_agg(e.id) filter (where e.is_final) as final_lease_ids,
-    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
+    array_agg(row(
+      e.job_id, e.item, e.attempt + (not e.is_snoozed)::integer, e.priority, case when e.due_at > v_now then e.due_at end, p_lost
+    )::jobtree.waiting_item) filter (where not e.is_final) as waiting,
+    array_agg(row(e.job_id, e.item, e.id, e.code, e.message)::jobtree.dead_item) filter (where e.is_final) as dead,
     bool_or(e.keyed) filter (where e.is_final) as keyed, max(e.attempt) > 40 as is_late, bool_or(e.is_snoozed) as is_snoozed,
     (
-      select array_agg(jobtree.figure_of(t.type, case when not p_lost then v_now - t.claimed_at end, 0, t.failed, t.dead))
+      select array_agg(json_build_array(t.type, case when not p_lost then round(extract(epoch from v_now - t.claimed_at) * 1000) end, 0, t.failed, t.dead))
       from (
         select e.type, e.claimed_at, count(*) as failed, count(*) filter (where e.is_final) as dead
         from ended e where not e.is_snoozed group by e.type, e.claimed_at
@@ -97,20 +99,27 @@ begin
   into v_ended
   from ended e;
 
-  if v_ended.final_lease_ids is not null then
-    v_freed := jobtree.bury_items(
-      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
-    );
+  if v_ended.dead is not null then
+    v_freed := jobtree.bury_items(v_ended.dead, v_ended.keyed);
   end if;
   if v_ended.is_late then
-    perform jobtree.prune_failures(p_lease_ids, p_numbers);
+    -- Of each item the failure that is no longer among the last twenty.
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+      cross join lateral (
+        select o.ctid as tid from jobtree.failure n
+        join jobtree.failure o on o.job_id = n.job_id and o.position = n.position and o.attempt = n.attempt - 20
+        where n.job_id = l.job_id and n.position = l.position + u.number - 1 and n.attempt = l.attempt and n.lease_id = l.id
+        limit 1
+      ) o
+    ));
   end if;
   if v_ended.is_late or v_ended.is_snoozed then
     perform jobtree.prune_leases(p_lease_ids);
   end if;
-  if v_ended.positions is not null then
-    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
-      case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
+  if v_ended.waiting is not null then
+    perform jobtree.requeue(v_ended.waiting, true);
   end if;
   return row(
     v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), cardinality(v_ended.ns), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed

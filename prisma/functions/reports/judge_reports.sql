@@ -1,5 +1,6 @@
 -- Selects the reports that count: of those whose lease is locked and whose item is open, for each assignment the first of which nothing is
--- wrong with the content. The content of whole reports is examined, and that of results for what fed children could not take.
+-- wrong with the content. The content of whole reports is examined, and that of results for what fed children could not take. What mappings would
+-- create in one call is bounded: results beyond about 20 MB of it are put off, which report_answers tells.
 --
 -- p_leases   the leases that this transaction has locked, with all that they need
 -- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them
@@ -22,7 +23,8 @@ begin
     jsonb_object_agg(r.n, r.problem) filter (where r.problem is not null)
   into v_judged
   from (
-    select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n
+    select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n,
+      sum(o.fed_bytes) filter (where o.problem is null) over (order by o.n) as all_fed_bytes
     from (
       select u.n::integer as n, u.lease_id, u.number, w.report, w.kind,
         coalesce(
@@ -33,7 +35,15 @@ begin
             cross join lateral jobtree.feed_problem(k.job_id, i.payload, w.report) p
             where i.job_id = k.job_id and i.position = k.position + u.number - 1
           ) end
-        ) as problem
+        ) as problem,
+        -- With those of the rows.
+        coalesce(case when w.kind = 'result' and k.feeds_children then (
+          select sum(z.bytes + 200 * z.items)
+          from jobtree.job_item i
+          join jobtree.job c on c.parent_id = i.job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+          cross join lateral jobtree.feed_size(c.feed, i.payload, coalesce(w.report -> 'result', 'null')) z
+          where i.job_id = k.job_id and i.position = k.position + u.number - 1
+        ) end, 0) as fed_bytes
       from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds))
         with ordinality u(lease_id, number, value, kind, n)
       join unnest(p_leases) k on k.id = u.lease_id
@@ -50,7 +60,7 @@ begin
     ) o
     order by o.n
   ) r
-  where r.first_n is null or r.n <= r.first_n;
+  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes);
   return v_judged;
 end
 $$;

@@ -20,7 +20,11 @@ begin
       'index', u.n - 1,
       'status', case
         when p_problems ? u.n::text then 'INVALID'
-        when l.id is not null and k.id is null then 'BUSY'
+        -- Locked, or put off by judge_reports.
+        when l.id is not null and case
+          when k.id is null then true
+          when u.number > 0 then get_bit(l.open, u.number - 1) = 1 and not k.cancelled
+        end then 'BUSY'
         when o.lease_id = u.lease_id and not o.failed and w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
           and o.result::jsonb = coalesce(w.report -> 'result', 'null')::jsonb then 'DUPLICATE'
         when f.lease_id is not null then 'DUPLICATE'

@@ -3,6 +3,7 @@
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
+--   BUSY       nothing changes, since the results before it would feed about 20 MB already: report it again
 --   INVALID    its content is invalid (report_problem, feed_problem): nothing changes, and the worker keeps the assignment
 -- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
@@ -28,7 +29,10 @@ begin
   if p_reports is null or array_position(v_ids, null) is not null then
     raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
   end if;
-  perform jobtree.check_text(p_reports);
+  if strpos(p_reports::text, '\u') > 0 then
+    -- As in check_items.
+    perform p_reports::jsonb;
+  end if;
   if v_ids is null then
     return query select null::uuid[], null::jsonb, null::json;
     return;

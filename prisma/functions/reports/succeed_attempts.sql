@@ -52,7 +52,7 @@ begin
     values (v_lease.root_id, v_lease.job_id, v_count, v_bytes);
     v_done.root_ids := array[v_lease.root_id];
     v_done.count := v_count;
-    v_done.figures := array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, v_count, 0, 0)];
+    v_done.figures := array[json_build_array(v_lease.type, round(extract(epoch from v_now - v_lease.claimed_at) * 1000), v_count, 0, 0)];
     if v_lease.keyed then
       v_done.ready := jobtree.free_keys(array_fill(v_lease.job_id, array[v_count]), v_positions);
     end if;
@@ -87,7 +87,7 @@ begin
     (
       select array_agg(t.figure)
       from (
-        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        select json_build_array(k.type, round(extract(epoch from v_now - k.claimed_at) * 1000), sum(e.count), 0, 0) as figure
         from ended e join unnest(p_leases) k on k.id = e.lease_id
         group by k.type, k.claimed_at
       ) t

@@ -2,12 +2,13 @@
 -- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: skips trees whose row in tree_deletion is locked, and waits a moment for
---            locked rows of jobs before it skips the tree
+-- locks      those of delete_tree, one tree after the other: skips locked trees, and waits a moment for locked rows of jobs before
+--            it skips the tree
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
 set lock_timeout = '20ms'
+-- plans: no seqscan
 as $$
 declare
   v_left bigint := p_limit;
@@ -16,7 +17,7 @@ declare
   v_done boolean := false;
 begin
   for v_tree in
-    select d.root_id, d.item_count - d.deleted_items as items from jobtree.tree_deletion d where d.reaped order by random()
+    select t.root_id, t.item_count - t.deleted_items as items from jobtree.tree t where t.deletion = 'REAPED' order by random()
   loop
     begin
       v_gone := jobtree.delete_tree(v_tree.root_id, v_left::integer);

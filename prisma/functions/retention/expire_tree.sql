@@ -2,7 +2,7 @@
 --
 -- p_expiry_seconds    the expiry of trees without their own; null for never
 -- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
--- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
+-- locks               the tree's row, shared, as cancel_job does; the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
 --                     and if a transaction is adding to the tree it is not idle; then those of cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
@@ -14,6 +14,7 @@ declare
   v_open uuid[];
   v_cancelling uuid[];
 begin
+  perform 1 from jobtree.tree t where t.root_id = p_root_id for share;
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
   v_open := array(select j.id from jobtree.job j where j.root_id = p_root_id and j.sealed_at is null);
   if cardinality(jobtree.exclude_adders(v_open)) < cardinality(v_open) then
@@ -21,11 +22,11 @@ begin
   end if;
   -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
-  from jobtree.job r
-  cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
-  where r.id = p_root_id
-    and jobtree.idle_since(r.id) <= clock_timestamp()
-      - nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
+  from jobtree.tree t
+  cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
+  where t.root_id = p_root_id
+    and jobtree.idle_since(t.root_id) <= clock_timestamp()
+      - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
   return v_cancelling;
 end
 $$;

@@ -1,11 +1,10 @@
 -- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
--- nothing of them can be replayed, and their dedupe keys are free. Trees that is_kept holds back come later.
+-- nothing of them can be replayed, and their dedupe keys are free. Trees that are held, or that is_kept holds back, come later.
 --
 -- p_default_seconds   the retention of trees without their own; null for ever
 -- p_limit             how many trees may be marked at a time: it fills up to this number
 -- returns             how many it has marked
--- locks               the roots' job_progress rows, and then the rows of jobs with dedupe keys; skips trees of which a fold, a replay or a
---                     change of the retention has locked one
+-- locks               the trees, and then the rows of jobs with dedupe keys; skips trees of which one of these is locked
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
@@ -13,7 +12,7 @@ language plpgsql volatile
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree_deletion d where d.reaped);
+  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
   v_roots uuid[];
   v_marked uuid[];
 begin
@@ -21,19 +20,21 @@ begin
     return 0;
   end if;
   with own as (
-    select p.job_id from jobtree.job_progress p
-    where not p.default_retention and p.reap_at <= v_now and not jobtree.is_kept(p.job_id)
-    order by p.reap_at
+    select t.root_id from jobtree.tree t
+    where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'
+      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+    order by t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second'
     limit v_limit
     for no key update skip locked
   ), others as (
-    select p.job_id from jobtree.job_progress p
-    where p.default_retention and p.reap_at <= v_now - p_default_seconds * interval '1 second' and not jobtree.is_kept(p.job_id)
-    order by p.reap_at
+    select t.root_id from jobtree.tree t
+    where t.completed_at <= v_now - p_default_seconds * interval '1 second'
+      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+    order by t.completed_at
     limit v_limit
     for no key update skip locked
   )
-  select array_agg(u.job_id) into v_roots from (select * from own union all select * from others) u;
+  select array_agg(u.root_id) into v_roots from (select * from own union all select * from others) u;
   if v_roots is null then
     return 0;
   end if;
@@ -49,13 +50,14 @@ begin
   from unnest(v_roots) r
   where r not in (select k.root_id from keyed k where k.id not in (select f.id from free f));
   update jobtree.job j set dedupe_key = null where j.root_id = any (v_marked) and j.dedupe_key is not null;
-  insert into jobtree.tree_deletion (root_id, requested_at, reaped, item_count)
-  select j.root_id, v_now, true, sum(p.item_count)
-  from jobtree.job j
-  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
-  where j.root_id = any (v_marked)
-  group by j.root_id
-  on conflict (root_id) do nothing;
+  update jobtree.tree t
+  set deletion = 'REAPED', deletion_requested_at = v_now, item_count = (
+    select sum(p.item_count)
+    from jobtree.job j
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.root_id = t.root_id
+  )
+  where t.root_id = any (v_marked);
   return coalesce(cardinality(v_marked), 0);
 end
 $$;

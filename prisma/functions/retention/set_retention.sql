@@ -3,7 +3,7 @@
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
 --            what is not there stays as it is
--- locks      those of lock_root; the job's row
+-- locks      those of lock_root
 -- errors     those of lock_root; JT002 nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
@@ -12,8 +12,6 @@ language plpgsql volatile
 as $$
 declare
   v_problem record;
-  v_progress jobtree.job_progress;
-  v_seconds integer;
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
@@ -22,21 +20,10 @@ begin
   elsif p_settings = '{}' then
     raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
-  v_progress := jobtree.lock_root(p_job_id);
-
-  update jobtree.job j
-  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,
-    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else j.idle_expiry_seconds end
-  where j.id = p_job_id
-  returning j.retention_seconds into v_seconds;
-  if p_settings ? 'retentionSeconds' and v_progress.open_jobs = 0 then
-    update jobtree.job_progress p
-    set default_retention = false, reap_at = case when v_seconds >= 0 then (
-      select max(c.completed_at) from jobtree.job j
-      cross join lateral (select c.completed_at from jobtree.job_progress c where c.job_id = j.id order by c.version desc limit 1) c
-      where j.root_id = p_job_id
-    ) + v_seconds * interval '1 second' end
-    where p.job_id = p_job_id and p.version = v_progress.version;
-  end if;
+  perform jobtree.lock_root(p_job_id);
+  update jobtree.tree t
+  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else t.retention_seconds end,
+    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else t.idle_expiry_seconds end
+  where t.root_id = p_job_id;
 end
 $$;

@@ -2,6 +2,7 @@
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
 language sql stable
+-- plans: no seqscan, bitmapscan
 as $$
   select coalesce(array_agg(o.id order by o.n), '{}')
   from (

@@ -31,8 +31,6 @@ create table "jobtree"."job" (
   "releasing" boolean not null default false,
   "blocks_on_failure" boolean not null default false,
   "cancel_reason" text,
-  "retention_seconds" integer,
-  "idle_expiry_seconds" integer,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 242),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -45,9 +43,7 @@ create table "jobtree"."job" (
   constraint "job_tolerated_failure_count_check" check ("tolerated_failure_count" >= 0),
   constraint "job_tolerated_failure_percentage_check" check ("tolerated_failure_percentage" between 0 and 100),
   constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS')),
-  constraint "job_cancel_reason_check" check ("cancel_reason" in ('REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE')),
-  constraint "job_retention_seconds_check" check ("retention_seconds" between -1 and 315576000),
-  constraint "job_idle_expiry_seconds_check" check ("idle_expiry_seconds" = -1 or "idle_expiry_seconds" between 1 and 315576000)
+  constraint "job_cancel_reason_check" check ("cancel_reason" in ('REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE'))
 );
 -- No index but the one for lists begins with all types, so that these read no other.
 create unique index "job_dedupe_key_type_key" on "jobtree"."job" ("dedupe_key", "type");
@@ -56,10 +52,39 @@ create index "job_root_types" on "jobtree"."job" ("type", "id") where "parent_id
 create index "job_type_id_idx" on "jobtree"."job" ("type", "id");
 create index "job_root_id_idx" on "jobtree"."job" ("root_id");
 create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
-create index "job_roots" on "jobtree"."job" ("id") where "parent_id" is null;
 create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
 create index "job_schedule" on "jobtree"."job" ("schedule_name", "id") where "schedule_name" is not null;
 create index "job_releasing" on "jobtree"."job" ("id") where "releasing";
+
+-- The trees: when each was complete, what keeps it, and how far its deletion is. Whatever works on a whole tree locks its row.
+create table "jobtree"."tree" (
+  "root_id" uuid not null,
+  "completed_at" timestamptz(3),
+  "retention_seconds" integer,
+  "idle_expiry_seconds" integer,
+  "held_until" timestamptz(3),
+  "idle_since" timestamptz(3),
+  "revoked_at" timestamptz(3),
+  "revoked_in" bigint,
+  "deletion" text,
+  "deletion_requested_at" timestamptz(3),
+  "item_count" bigint,
+  "deleted_items" bigint not null default 0,
+  "next_job_id" uuid,
+  "next_position" bigint not null default 0,
+  constraint "tree_pkey" primary key ("root_id"),
+  constraint "tree_retention_seconds_check" check ("retention_seconds" between -1 and 315576000),
+  constraint "tree_idle_expiry_seconds_check" check ("idle_expiry_seconds" = -1 or "idle_expiry_seconds" between 1 and 315576000),
+  constraint "tree_deletion_check" check ("deletion" in ('REQUESTED', 'REAPED'))
+) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+-- When retentions are over: of the trees that have one of their own, and of those that have the servers' default, which servers add.
+create index "tree_reap" on "jobtree"."tree" (("completed_at" at time zone 'UTC' + "retention_seconds" * interval '1 second'))
+  where "completed_at" is not null and "retention_seconds" >= 0 and "deletion" is null;
+create index "tree_completed" on "jobtree"."tree" ("completed_at")
+  where "completed_at" is not null and "retention_seconds" is null and "deletion" is null;
+create index "tree_deletion" on "jobtree"."tree" ("root_id") where "deletion" is not null;
+create index "tree_idle" on "jobtree"."tree" ("root_id") where "idle_since" is not null;
+create index "tree_revoked" on "jobtree"."tree" ("revoked_in") where "revoked_in" is not null;
 
 -- The counters of a job. A fold inserts the next version and deletes the previous one, and reads the highest version first, so that
 -- its cost does not grow with dead versions that an old snapshot retains. Every snapshot contains exactly one version of a job.
@@ -79,11 +104,8 @@ create table "jobtree"."job_progress" (
   "tree_outcome" text,
   "completions" integer not null default 0,
   "changed_at" timestamptz(3) not null default now(),
-  "reap_at" timestamptz(3),
-  "default_retention" boolean not null default false,
   "bytes" bigint not null default 0,
   "tree_failed" bigint not null default 0,
-  "tree_completed_at" timestamptz(3),
   "pace" bigint[] default array[]::bigint[],
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
@@ -96,7 +118,6 @@ create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job
 create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
 -- Roots that do not say what their trees do: no tree of one job is here.
 create index "job_progress_root_differs" on "jobtree"."job_progress" ("job_id") where "is_root" and "completed_at" is not null and ("open_jobs" > 0 or "tree_outcome" <> "outcome");
-create index "job_progress_reap" on "jobtree"."job_progress" ("default_retention", "reap_at") where "reap_at" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -289,32 +310,6 @@ create table "jobtree"."failure" (
   constraint "failure_pkey" primary key ("job_id", "position", "attempt")
 );
 
--- Trees that are being deleted, with the progress of the deletion.
-create table "jobtree"."tree_deletion" (
-  "root_id" uuid not null,
-  "requested_at" timestamptz(3) not null,
-  "reaped" boolean not null default false,
-  "item_count" bigint not null,
-  "deleted_items" bigint not null default 0,
-  "next_job_id" uuid,
-  "next_position" bigint not null default 0,
-  constraint "tree_deletion_pkey" primary key ("root_id")
-);
-
--- Trees that a caller is reading as a whole, and until when they must not be reaped.
-create table "jobtree"."tree_hold" (
-  "root_id" uuid not null,
-  "held_until" timestamptz(3) not null,
-  constraint "tree_hold_pkey" primary key ("root_id")
-);
-
--- Trees that were found to wait only for more items, and since when. The function idle_since says whether they still do.
-create table "jobtree"."idle_tree" (
-  "root_id" uuid not null,
-  "idle_since" timestamptz(3) not null,
-  constraint "idle_tree_pkey" primary key ("root_id")
-);
-
 -- One row: when a server last looked for lost heartbeats, and since when servers have done so without a gap.
 create table "jobtree"."watch" (
   "id" integer not null,
@@ -383,6 +378,11 @@ create table "jobtree"."queue" (
   "backoff_jitter" real,
   "heartbeat_interval_ms" integer,
   "limited_by" xid8,
+  "alert_endpoint" text collate "C",
+  "alert_count" integer,
+  "alert_interval_ms" integer,
+  "alert_spell_at" timestamptz(3),
+  "alert_seen_at" timestamptz(3),
   constraint "queue_pkey" primary key ("type"),
   constraint "queue_type_check" check (length("type") between 1 and 242),
   constraint "queue_concurrency_check" check ("concurrency" between 1 and 1000000),
@@ -393,11 +393,15 @@ create table "jobtree"."queue" (
   constraint "queue_max_failures_per_item_check" check ("max_failures_per_item" between 0 and 1000),
   constraint "queue_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
   constraint "queue_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
-  constraint "queue_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000)
-);
+  constraint "queue_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
+  constraint "queue_alert_count_check" check ("alert_count" between 1 and 10000),
+  constraint "queue_alert_interval_ms_check" check ("alert_interval_ms" between 1000 and 86400000),
+  constraint "queue_alert_check" check (num_nulls("alert_endpoint", "alert_count", "alert_interval_ms") in (0, 3))
+) with (fillfactor = 50);
 -- Claims look up their types here and mostly find nothing.
 create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
 create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
+create index "queue_alert" on "jobtree"."queue" ("type") where "alert_count" is not null;
 
 -- Schemas of the payloads and results of types, by version. Never changed, only removed.
 create table "jobtree"."type_schema" (
@@ -505,6 +509,9 @@ create table "jobtree"."operation" (
   "requested_by" text,
   "conditions" jsonb,
   "scope" text[],
+  "payload_patch" json,
+  "skipped" bigint not null default 0,
+  "problem" text,
   constraint "operation_pkey" primary key ("id"),
   constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE', 'CANCEL_TREES', 'DELETE_TREES'))
 );
@@ -586,16 +593,6 @@ create table "jobtree"."watch_secret" (
   constraint "watch_secret_secret_check" check (length("secret") = 32)
 );
 
--- Trees whose watch tokens were revoked, and up to when. By the transaction id, servers read what they have not seen yet.
-create table "jobtree"."watch_revocation" (
-  "root_id" uuid not null,
-  "revoked_at" timestamptz(3) not null,
-  "transaction_id" bigint not null,
-  constraint "watch_revocation_pkey" primary key ("root_id")
-);
-create index "watch_revocation_revoked_at_idx" on "jobtree"."watch_revocation" ("revoked_at");
-create index "watch_revocation_transaction_id_idx" on "jobtree"."watch_revocation" ("transaction_id");
-
 -- Tickets, each of which opens one event stream. Only their hashes (SHA-256) are stored.
 create table "jobtree"."watch_ticket" (
   "hash" bytea not null,
@@ -647,21 +644,8 @@ create index "callback_delivery_root_id_id_idx" on "jobtree"."callback_delivery"
 create index "callback_delivery_tenant" on "jobtree"."callback_delivery" (substring("endpoint" from '^[a-z0-9-]{1,40}//'), "id")
   where substring("endpoint" from '^[a-z0-9-]{1,40}//') is not null;
 create index "callback_delivery_due" on "jobtree"."callback_delivery" ("endpoint", "due_at") where "due_at" is not null;
+create index "callback_delivery_due_first" on "jobtree"."callback_delivery" ("due_at") where "due_at" is not null;
 create index "callback_delivery_failed" on "jobtree"."callback_delivery" ("id") where "failed_at" is not null;
-
--- From how many dead letters of a type on an alert is raised, and whether one has just been.
-create table "jobtree"."dead_letter_alert" (
-  "type" text collate "C" not null,
-  "endpoint" text collate "C" not null,
-  "count" integer not null,
-  "interval_ms" integer not null,
-  "spell_at" timestamptz(3),
-  "seen_at" timestamptz(3),
-  constraint "dead_letter_alert_pkey" primary key ("type"),
-  constraint "dead_letter_alert_type_check" check (length("type") between 1 and 242),
-  constraint "dead_letter_alert_count_check" check ("count" between 1 and 10000),
-  constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
-) with (fillfactor = 50);
 
 -- Figures of a type in a minute, as seen by one server, with histograms of how long items waited and attempts took, in the buckets of
 -- src/domain/figures/histogram.ts. A server rewrites the rows of its current minute every few seconds.
@@ -718,22 +702,18 @@ create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expi
 create index "upload_tenant_id_idx" on "jobtree"."upload" ("tenant", "id");
 create index "upload_account_id_idx" on "jobtree"."upload" ("account", "id");
 
-create table "jobtree"."upload_chunk" (
-  "upload_id" uuid not null,
-  "position" bigint not null,
-  "data" bytea not null,
-  constraint "upload_chunk_pkey" primary key ("upload_id", "position")
-);
--- Uncompressed: compression would take more time than storing, and many files are compressed already.
-alter table "jobtree"."upload_chunk" alter column "data" set storage external;
-
-create table "jobtree"."upload_object" (
+-- The parts of uploads: the bytes, or the name of the object that has them.
+create table "jobtree"."upload_part" (
   "upload_id" uuid not null,
   "position" bigint not null,
   "size" integer not null,
-  "name" text not null,
-  constraint "upload_object_pkey" primary key ("upload_id", "position")
+  "data" bytea,
+  "name" text,
+  constraint "upload_part_pkey" primary key ("upload_id", "position"),
+  constraint "upload_part_check" check (num_nonnulls("data", "name") = 1)
 );
+-- Uncompressed: compression would take more time than storing, and many files are compressed already.
+alter table "jobtree"."upload_part" alter column "data" set storage external;
 
 -- Uploads that become the items of jobs, with the progress.
 create table "jobtree"."file_import" (
@@ -761,7 +741,8 @@ create table "jobtree"."file_import" (
 );
 create index "file_import_type_job_id_idx" on "jobtree"."file_import" ("type", "job_id");
 create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
-create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
+create index "file_import_unfinished" on "jobtree"."file_import" ("type", (coalesce("leased_until", "created_at")), "job_id")
+  where "finished_at" is null;
 
 -- The items of all leases, a row for each assignment: which worker has or had which item.
 create view "jobtree"."assignment" as
@@ -799,6 +780,19 @@ create type "jobtree"."claimed_lease" as (
 -- What a claim is to get of a queue entry: its items from one on, counted from 0, and how many; the number of the request that gets them, from 1, and
 -- how many that has got of other entries.
 create type "jobtree"."claim_pick" as (tid tid, first integer, count integer, request integer, given integer);
+
+-- Pending items of one range, a bit for each: items of a queue entry, of a lease, or one that its serialize key blocks.
+create type "jobtree"."pending_range" as (
+  job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, keyed boolean, items bit(128)
+);
+-- Consecutive items of a job that have left the queue, their line or their lease, and whether they may have had serialize keys.
+create type "jobtree"."item_range" as (job_id uuid, "position" bigint, count integer, keyed boolean);
+-- An item that goes (back) into the queue: the number of its next attempt, when it is due, null for now, and whether its worker has fallen silent.
+create type "jobtree"."waiting_item" as (
+  job_id uuid, "position" bigint, attempt integer, priority smallint, run_at timestamptz, lost boolean
+);
+-- An item that has failed for good: the lease of its last attempt, null if no worker has started it, and what went wrong.
+create type "jobtree"."dead_item" as (job_id uuid, "position" bigint, lease_id uuid, code text, message text);
 
 -- A lease that a report has locked, and what its job says about it.
 create type "jobtree"."reported_lease" as (

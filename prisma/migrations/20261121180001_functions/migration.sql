@@ -219,7 +219,8 @@ declare
   v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
-    perform jobtree.check_text(array_to_json(v_payloads::json[]));
+    -- As in check_items.
+    perform array_to_json(v_payloads::json[])::jsonb;
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
   v_firsts := jobtree.insert_payloads(v_job, v_payloads);
@@ -292,40 +293,6 @@ as $$
   select case when n <= 128 then n else 0 end from get_byte(uuid_send(p_assignment_id), 15) n
 $$;
 
--- The status of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST (unknown,
--- released or taken back).
-create or replace function jobtree.assignment_status(p_lease_id uuid, p_number integer) returns text
-language sql stable
-as $$
-  select coalesce((
-    select case
-      when get_bit(l.open, p_number - 1) = 1 then case when j.cancelled_at is null then 'HELD' else 'CANCELLED' end
-      when f.lost then 'LOST'
-      when f.lost is not null or exists (
-        select from jobtree.outcome o
-        where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
-        -- Keeps the planner from reading all outcomes into a hash table.
-        offset 0
-      ) then 'FINISHED'
-      when j.cancelled_at is not null or (
-        select c.position + c.count > l.position + p_number - 1 from jobtree.cancellation c
-        where c.job_id = l.job_id and c.position <= l.position + p_number - 1
-        order by c.position desc
-        limit 1
-      ) then 'CANCELLED'
-      else 'LOST'
-    end
-    from jobtree.lease l
-    cross join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
-    left join lateral (
-      select f.lost from jobtree.failure f
-      where f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
-      offset 0
-    ) f on true
-    where l.id = p_lease_id and p_number between 1 and l.count
-  ), 'LOST')
-$$;
-
 -- The mask in which only the bit of a lease's n-th item is set. Plain SQL, so that the planner inlines it.
 create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
@@ -355,15 +322,11 @@ $$;
 -- Fails items for good: writes their outcomes and dead letters, and counts them. An item with a serialize key passes it to the next one in
 -- its line, or keeps it until the dead letter is replayed or discarded, as its job says.
 --
--- p_job_ids, p_positions   the items, none twice, which are no longer in an entry or an open lease
--- p_lease_ids    the lease of each; null for an item that no worker has started
--- p_codes, p_messages   the last failure of each
--- p_keyed        whether any of them may have a key
--- returns        the types that got ready items, and how many
--- locks          those of promote_next
-create or replace function jobtree.bury_items(
-  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
-)
+-- p_items    the items, none twice, which are no longer in an entry or an open lease
+-- p_keyed    whether any of them may have a key
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
+create or replace function jobtree.bury_items(p_items jobtree.dead_item[], p_keyed boolean)
 returns jsonb
 language plpgsql volatile
 set jit = off
@@ -380,7 +343,7 @@ begin
   with dead as materialized (
     select u.job_id, u.position, u.lease_id, clock_timestamp()::timestamptz(3) as at, u.code, jobtree.message_pattern(u.message) as pattern,
       j.root_id, j.type
-    from unnest(p_job_ids, p_positions, p_lease_ids, p_codes, p_messages) u(job_id, position, lease_id, code, message)
+    from unnest(p_items) u
     cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = u.job_id offset 0) j
   ), failed as (
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
@@ -397,7 +360,7 @@ begin
 
   with ended as materialized (
     select u.job_id, u.position, j.blocks_on_failure
-    from unnest(p_job_ids, p_positions) u(job_id, position)
+    from unnest(p_items) u
     cross join lateral (select j.blocks_on_failure from jobtree.job j where j.id = u.job_id offset 0) j
   ), held as (
     insert into jobtree.ended_head (job_id, position, key, held)
@@ -444,20 +407,16 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_entries jobtree.queue_entry[];
+  v_gone jobtree.item_range[];
 begin
   with gone as (
-    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from unnest(p_picks) p)) returning q as entry
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from unnest(p_picks) p)) returning q.*
   )
-  select array_agg(g.entry) into v_entries from gone g;
-  perform jobtree.cancel_ranges(array_agg(e.job_id), array_agg(e.position), array_agg(e.count::bigint), j.cancelled_at)
-  from unnest(v_entries) e
-  cross join lateral (select j.cancelled_at from jobtree.job j where j.id = e.job_id offset 0) j
+  select array_agg(row(g.job_id, g.position, g.count, g.keyed)::jobtree.item_range) into v_gone from gone g;
+  perform jobtree.cancel_ranges(array_agg(g), j.cancelled_at)
+  from unnest(v_gone) g
+  cross join lateral (select j.cancelled_at from jobtree.job j where j.id = g.job_id offset 0) j
   group by j.cancelled_at;
-  perform jobtree.free_keys(array_agg(e.job_id), array_agg(e.position + n), false)
-  from unnest(v_entries) e
-  cross join lateral generate_series(0, e.count - 1) n
-  where e.keyed;
 end
 $$;
 
@@ -480,7 +439,6 @@ declare
   v_blocked record;
   v_waiting record;
   v_held record;
-  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
@@ -498,8 +456,7 @@ begin
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
   )
-  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
-    array_agg(false) as keyed
+  select count(*)::integer as cost, max(g.position) as last, array_agg(row(p_job_id, g.position, 1, false)::jobtree.item_range) as ranges
   into v_blocked
   from gone g;
 
@@ -518,9 +475,9 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as ranges,
+  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as cost,
     (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
-    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts, array_agg(g.keyed) as keyed
+    coalesce(sum(g.count), 0) as items, array_agg(row(p_job_id, g.position, g.count, g.keyed)::jobtree.item_range) as ranges
   into v_waiting
   from gone g;
 
@@ -540,27 +497,15 @@ begin
     update jobtree.lease l set open = B'0'::bit(128), check_at = null from picked p where l.id = p.id
     returning p.*
   )
-  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
+  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as cost,
     (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
-    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+    coalesce(sum(r.count), 0) as items, array_agg(row(p_job_id, e.position + r."from", r.count, e.keyed)::jobtree.item_range) as ranges
   into v_held
   from ended e
   cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
-    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
-  into v_ended
-  from unnest(
-    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
-    v_blocked.keyed || v_waiting.keyed || v_held.keyed
-  ) e(position, count, keyed);
-  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
-  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
-  cross join lateral generate_series(0, e.count - 1) n
-  where e.keyed
-  having count(*) > 0;
   perform jobtree.cancel_ranges(
-    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+    v_blocked.ranges || v_waiting.ranges || v_held.ranges, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
   v_done := cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
   update jobtree.ended_head e set held = false
@@ -579,11 +524,8 @@ begin
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
-    coalesce(least(
-      case when v_blocked.ranges = p_limit then v_blocked.last end, v_waiting.last, v_held.last
-    ) + 1, 0),
-    v_done;
+    v_blocked.cost + v_waiting.items + v_held.items, v_blocked.cost + v_waiting.cost + v_held.cost,
+    coalesce(least(case when v_blocked.cost = p_limit then v_blocked.last end, v_waiting.last, v_held.last) + 1, 0), v_done;
 end
 $$;
 
@@ -593,7 +535,8 @@ $$;
 --
 -- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids; then those of cancel_items
+-- locks      the tree's row, shared, unless it is being deleted, so that none of its jobs is just being completed; the jobs' rows in the order of their ids; then those of
+--            cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
@@ -624,6 +567,7 @@ begin
   end if;
   select j.root_id into v_root from jobtree.job j where j.id = p_job_id;
 
+  perform 1 from jobtree.tree t where t.root_id = v_root and t.deletion is null for share;
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
   set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
@@ -646,53 +590,15 @@ begin
 end
 $$;
 
--- Does the next batch of a cancelling operation: a number of ranges of pending items at a time, in the order of their jobs and positions.
+-- Cancels pending items. Waiting items leave the queue or the line of their key; held ones end, which their workers learn from the next
+-- heartbeat or report. Serialize keys that they had pass to the next items.
 --
--- p_until    when to stop; the step that is in progress then is completed
--- p_limit    at how many ranges a step looks at most
--- returns    the operation's new state; whether to continue at once; the trees that changed; and the types that got ready items because
---            serialize keys were freed, and how many
--- locks      those of cancel_pending
-create or replace function jobtree.cancel_matching(
-  p_operation jobtree.operation, p_until timestamptz, p_limit integer default 1000
-)
-returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
-language plpgsql volatile
-as $$
-declare
-  v_window record;
-  v_step record;
-begin
-  operation := p_operation;
-  loop
-    select * into v_window from jobtree.pending_window(operation, p_limit);
-    more := found;
-    exit when not more;
-    operation.next_job_id := v_window.from_job_id;
-    operation.next_position := v_window.from_position;
-    select * into v_step from jobtree.cancel_pending(operation, v_window.last_job_id, v_window.last_position);
-    operation.done := operation.done + v_step.cancelled;
-    operation.was_busy := operation.was_busy or v_step.was_busy;
-    operation.next_job_id := v_window.last_job_id;
-    operation.next_position := v_window.last_position;
-    root_ids := array(select unnest(root_ids) union select unnest(v_step.root_ids));
-    ready := jobtree.add_up(ready, v_step.ready);
-    exit when clock_timestamp() > p_until;
-  end loop;
-  return next;
-end
-$$;
-
--- Cancels the pending items that an operation selects in the next part of those that it goes through. Waiting items leave the queue or the
--- line of their key; held ones end, which their workers learn from the next heartbeat or report. Serialize keys that they had pass to the
--- next items.
---
--- p_last_job_id, p_last_position   the end of the part (pending_window)
--- returns    how many items were cancelled; whether some were left because they were locked; the trees that changed; and the types that got
---            ready items, and how many
+-- p_ranges   the items (matching_pending)
+-- p_now      whether the next items proceed at once, as free_keys has it
+-- returns    how many items were cancelled: locked ones are left; the trees that changed; and the types that got ready items, and how many
 -- locks      blocked items, queue entries, leases and those of promote_next, skipping locked ones
-create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_last_job_id uuid, p_last_position bigint)
-returns table (cancelled bigint, was_busy boolean, root_ids uuid[], ready jsonb)
+create or replace function jobtree.cancel_pending(p_ranges jobtree.pending_range[], p_now boolean)
+returns table (done bigint, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -702,121 +608,91 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_found record;
-  v_blocked record;
-  v_waiting record;
-  v_held record;
-  v_gone record;
+  v_blocked jobtree.item_range[];
+  v_waiting jobtree.item_range[];
+  v_held jobtree.item_range[];
 begin
-  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
-    array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.blocked) as blocked,
-    array_agg(m.matching) as matching
-  into v_found
-  from jobtree.matching_pending(p_operation, p_last_job_id, p_last_position) m;
-  cancelled := 0;
-  was_busy := false;
-  if v_found.items = 0 then
-    return next;
-    return;
-  end if;
-
   with picked as materialized (
     select b.ctid as tid, b.job_id, b.position
-    from unnest(v_found.job_ids, v_found.positions, v_found.blocked) f(job_id, position, blocked)
-    join jobtree.blocked_item b on b.job_id = f.job_id and b.position = f.position
-    where f.blocked
+    from unnest(p_ranges) r
+    join jobtree.blocked_item b on b.job_id = r.job_id and b.position = r.position
+    where r.blocked
     order by b.job_id, b.position
     for update of b skip locked
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p))
   )
-  select array_agg(p.job_id) as job_ids, array_agg(p.position) as positions, array_agg(1::smallint) as counts,
-    array_agg(jobtree.bit_at(1)) as taken, array_agg(false) as keyed
-  into v_blocked
-  from picked p;
+  select array_agg(row(p.job_id, p.position, 1, false)::jobtree.item_range) into v_blocked from picked p;
 
-  -- Only unchanged entries: any change removes items from an entry, or puts them back with another attempt number.
-  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.job_id) as job_ids, array_agg(w.position) as positions,
-    array_agg(w.count) as counts, array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
-  into v_waiting
-  from (
-    select q.ctid as tid, q as entry, q.job_id, q.position, q.count, q.keyed, f.matching
-    from unnest(v_found.job_ids, v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.blocked, v_found.matching)
-      f(job_id, position, count, attempt, lease_id, blocked, matching)
-    join jobtree.queue_entry q on q.job_id = f.job_id and q.position = f.position
-    where f.lease_id is null and not f.blocked and q.count = f.count and q.attempt = f.attempt
-    order by q.job_id, q.position
-    for update of q skip locked
-  ) w;
-  delete from jobtree.queue_entry q where q.ctid = any (v_waiting.tids);
-  perform jobtree.put_back_rest(v_waiting.entries, v_waiting.taken);
+  select array_agg(row(e.job_id, e.position + r."from", r.count, e.keyed)::jobtree.item_range) into v_waiting
+  from jobtree.take_entries(p_ranges) t
+  cross join lateral unnest(t.entries, t.taken)
+    e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
+  cross join lateral jobtree.bit_runs(e.taken, e.count) r;
 
   with picked as materialized (
-    select l.id, l.job_id, l.position, l.count, l.keyed, l.open & f.matching as ended
-    from unnest(v_found.lease_ids, v_found.matching) f(lease_id, matching)
-    join jobtree.lease l on l.id = f.lease_id
+    select l.id, l.job_id, l.position, l.count, l.keyed, l.open & r.items as items
+    from unnest(p_ranges) r
+    join jobtree.lease l on l.id = r.lease_id
     order by l.id
     for update of l skip locked
   ), ended as (
     update jobtree.lease l
-    set open = l.open # p.ended, check_at = case when l.open <> p.ended then l.check_at end
+    set open = l.open # p.items, check_at = case when l.open <> p.items then l.check_at end
     from picked p
     where l.id = p.id
   )
-  select array_agg(p.job_id) as job_ids, array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken,
-    array_agg(p.keyed) as keyed
-  into v_held
-  from picked p;
+  select array_agg(row(p.job_id, p.position + r."from", r.count, p.keyed)::jobtree.item_range) into v_held
+  from picked p
+  cross join lateral jobtree.bit_runs(p.items, p.count) r;
 
-  select coalesce(sum(r.count), 0) as items, array_agg(t.job_id) as job_ids, array_agg(t.position + r."from") as positions,
-    array_agg(r.count::bigint) as counts, array_agg(t.keyed) as keyed
-  into v_gone
-  from unnest(
-    v_blocked.job_ids || v_waiting.job_ids || v_held.job_ids, v_blocked.positions || v_waiting.positions || v_held.positions,
-    v_blocked.counts || v_waiting.counts || v_held.counts, v_blocked.taken || v_waiting.taken || v_held.taken,
-    v_blocked.keyed || v_waiting.keyed || v_held.keyed
-  ) t(job_id, position, count, taken, keyed)
-  cross join lateral jobtree.bit_runs(t.taken, t.count) r;
-  perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
-  cancelled := v_gone.items;
-  root_ids := array(select distinct j.root_id from unnest(v_gone.job_ids) u(id) join jobtree.job j on j.id = u.id);
-  was_busy := cancelled < v_found.items;
-  -- With a filter by statuses, an item that became ready now would no longer have the status by which it was selected: promote_blocked does it later.
-  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.statuses is null) into ready
-  from unnest(v_gone.job_ids, v_gone.positions, v_gone.counts, v_gone.keyed) g(job_id, position, count, keyed)
-  cross join lateral generate_series(0, g.count - 1) n
-  where g.keyed
-  having count(*) > 0;
+  select coalesce(sum(g.count), 0), array_agg(distinct j.root_id) into done, root_ids
+  from unnest(v_blocked || v_waiting || v_held) g
+  cross join lateral (select j.root_id from jobtree.job j where j.id = g.job_id offset 0) j;
+  ready := jobtree.cancel_ranges(v_blocked || v_waiting || v_held, clock_timestamp(), p_now);
   return next;
 end
 $$;
 
--- Stores that items are cancelled, neighbours in one range, and counts them.
+-- Stores that items are cancelled, neighbours in one range, counts them, and passes on the serialize keys that they had.
 --
--- p_job_ids, p_positions, p_counts   ranges of items, none twice, which are no longer in an entry or an open lease
+-- p_ranges   the items, none twice
 -- p_at       when they were cancelled
--- locks      none
-create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
-returns void
-language sql volatile
+-- p_now      whether the next items of their keys proceed at once, as free_keys has it
+-- returns    the types that got ready items, and how many
+-- locks      those of free_keys
+create or replace function jobtree.cancel_ranges(p_ranges jobtree.item_range[], p_at timestamptz, p_now boolean default false)
+returns jsonb
+language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-  with gone as (
-    select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run
-    from unnest(p_job_ids, p_positions, p_counts) u(job_id, position, count)
-  ), kept as (
+declare
+  v_keyed record;
+begin
+  with kept as (
     insert into jobtree.cancellation (job_id, position, count, cancelled_at)
-    select g.job_id, min(g.position), sum(g.count), p_at from gone g group by g.job_id, g.run
+    select g.job_id, min(g.position), sum(g.count), p_at
+    from (
+      select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run from unnest(p_ranges) u
+    ) g
+    group by g.job_id, g.run
     returning job_id, count
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, cancelled)
+    select j.root_id, k.job_id, k.count
+    from (select k.job_id, sum(k.count) as count from kept k group by k.job_id) k
+    cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
   )
-  insert into jobtree.progress_delta (root_id, job_id, cancelled)
-  select j.root_id, k.job_id, k.count
-  from (select k.job_id, sum(k.count) as count from kept k group by k.job_id) k
-  cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
+  select array_agg(u.job_id) as job_ids, array_agg(u.position + n) as positions into v_keyed
+  from unnest(p_ranges) u
+  cross join lateral generate_series(0, u.count - 1) n
+  where u.keyed;
+  return case when v_keyed.positions is not null then jobtree.free_keys(v_keyed.job_ids, v_keyed.positions, p_now) end;
+end
 $$;
 
 -- Rejects new items that insert_items can't take. Nearly all items are a payload and nothing else, {"payload": …} without a space, which
@@ -841,9 +717,10 @@ begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
   end if;
-  -- Searching for the escape costs next to nothing; parsing the whole text does not.
+  -- Of the type jsonb, which rejects what Postgres can't store, \u0000 and half a surrogate pair, where json would have only a later reader
+  -- fail. Searching for the escape costs next to nothing; parsing the whole text does not.
   if strpos(p_items::text, '\u') > 0 then
-    perform jobtree.check_text(p_items);
+    perform p_items::jsonb;
   end if;
   select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload) = 12, false)) then array_agg(g.payload) end
   into v_payloads
@@ -889,17 +766,25 @@ $$;
 -- p_job      as create_job has it
 -- p_items    its items, as they were sent; null if it has none
 -- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- p_jobs     how many jobs its tree has
+-- p_before   what is before the path in the names of fields
 -- returns    what check_items returns
 -- errors     JT002, with the field in the error's column
-create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
+create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[], p_jobs bigint, p_before text)
 returns text[]
 language plpgsql stable
 as $$
 declare
-  v_at constant text := (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
+  v_at constant text := p_before || (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
   v_field text;
   v_message text;
 begin
+  if cardinality(p_path) > 32 then
+    raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = p_before || 'children';
+  end if;
+  if p_jobs > 1000 then
+    raise exception 'The tree has % jobs; the limit is 1000.', p_jobs using errcode = 'JT002', column = p_before || 'children';
+  end if;
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
@@ -936,66 +821,6 @@ begin
     return null;
   end if;
   return jobtree.check_items(p_items, v_at || 'items');
-end
-$$;
-
--- Rejects settings of a type that set_queue can't take.
---
--- returns    the settings
--- errors     JT002, with the field in the error's column
-create or replace function jobtree.check_queue(p_type text, p_settings json)
-returns jsonb
-language plpgsql stable
-as $$
-declare
-  v_settings constant jsonb := p_settings::jsonb;
-  v_field text;
-  v_message text;
-begin
-  select p.field, p.message into v_field, v_message
-  from (
-    select 'type' as field, 'is missing' as message where p_type is null
-    union all
-    select p.field, p.message from jobtree.input_problem(jsonb_build_object('type', p_type), array['type']) p
-    union all
-    select p.field, p.message
-    from jobtree.input_problem(v_settings, array[
-      'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
-    ]) p
-    union all
-    select concat_ws('.', o.key, nullif(p.field, '')), p.message
-    from (values ('rate', array['limit', 'intervalMs']), ('deadLetterAlert', array['endpoint', 'count', 'intervalMs'])) o(key, keys)
-    cross join lateral (
-      select p.field, p.message from jobtree.input_problem(v_settings -> o.key, o.keys) p
-      union all
-      select k, 'is missing' from unnest(o.keys) k where v_settings -> o.key ->> k is null
-    ) p
-    where v_settings -> o.key <> 'null'
-    union all
-    select 'deadLetterAlert.endpoint', format('is %s, but there is no endpoint of that name', v_settings #>> '{deadLetterAlert,endpoint}')
-    where v_settings -> 'deadLetterAlert' <> 'null'
-      and not exists (select from jobtree.callback_endpoint e where e.name = v_settings #>> '{deadLetterAlert,endpoint}')
-    limit 1
-  ) p;
-  if v_field is not null then
-    raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
-  end if;
-  return v_settings;
-end
-$$;
-
--- Rejects JSON with a character that Postgres can't store: \u0000, or half a surrogate pair. The type json accepts these, so that only a
--- later reader of the value would fail; the type jsonb rejects them, as this function does.
---
--- errors     22P05 or 22P02
-create or replace function jobtree.check_text(p_json json)
-returns void
-language plpgsql immutable
-as $$
-begin
-  if strpos(p_json::text, '\u') > 0 then
-    perform p_json::jsonb;
-  end if;
 end
 $$;
 
@@ -1290,7 +1115,7 @@ $$;
 --            depth up to 32. after: link_jobs. Only for the root: callbacks (add_callbacks); traceContext, for the items that the tree
 --            starts with (check_trace_context); retentionSeconds and idleExpirySeconds, which default to the servers' settings, and are
 --            never if they are null. Only for children: feed, {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}
---            (feed_payloads, feed_keys). file: add_file, which has a server add the lines of an upload and seal the job.
+--            (feed_items). file: add_file, which has a server add the lines of an upload and seal the job.
 --            The defaults of priority, failures, backoff and heartbeats come from the queue of the type, if it has them.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs ascend in the order of
 --            the document, parents before their children.
@@ -1299,150 +1124,137 @@ $$;
 --            after (link_jobs), callbacks (add_callbacks) or file (add_file)
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
+language sql volatile
+set jit = off
+set enable_seqscan = off
+as $$
+  select c.job_id, c.created from jobtree.create_jobs(json_build_array(p_tree)) c
+$$;
+
+-- Creates trees of jobs, with the items that they start with: all of them, or none. create_job creates one.
+--
+-- p_trees    JSON array of trees as create_job takes them, up to 1,000
+-- returns    for each tree, in order, its root's id, and whether it is new; if another job of the type has the dedupeKey, also one of this
+--            call, that job's id
+-- errors     JT002 too many trees, and as from create_job; for an invalid job, with more than one tree, its tree as [n], from 0, before the field
+create or replace function jobtree.create_jobs(p_trees json)
+returns table (job_id uuid, created boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
 declare
-  -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
-  v_id constant text := left(jobtree.new_id()::text, 30);
-  -- The time in the id: so lists select by the time of creation with ranges of ids.
-  v_now constant timestamptz(3) := to_timestamp(('x' || replace(left(v_id, 13), '-', ''))::bit(48)::bigint / 1000.0);
-  v_root uuid;
-  v_parent_id uuid;
-  v_existing uuid;
-  v_node record;
-  v_spec jsonb;
-  v_payloads text[];
-  v_job jobtree.job;
-  v_waits boolean := false;
+  v_prefix text;
   v_keys text[];
+  v_given record;
+  v_made record;
+  v_node record;
 begin
-  if strpos(p_tree::text, '"serializeKey"') > 0 then
-    -- The keys of all jobs at once and in order: other trees may lock the same ones.
-    v_keys := jobtree.lock_keys(jobtree.tree_keys(p_tree), true);
+  if json_typeof(p_trees) is distinct from 'array' or json_array_length(p_trees) > 1000 then
+    raise exception 'trees must be a list of up to 1000.' using errcode = 'JT002', column = 'trees';
   end if;
+  v_prefix := case when json_array_length(p_trees) > 1 then '[%s].' else '' end;
+  if strpos(p_trees::text, '"serializeKey"') > 0 then
+    -- The keys of all jobs at once and in order: other trees may lock the same ones.
+    select jobtree.lock_keys(array_agg(k), true) into v_keys
+    from json_array_elements(p_trees) t(tree) cross join lateral unnest(jobtree.tree_keys(t.tree)) k;
+  end if;
+
+  with node as materialized (
+    select t.n as tree, n.path, n.spec, cardinality(n.path) as depth,
+      row_number() over (order by t.n, n.path)::integer as place, count(*) over (partition by t.n) as jobs
+    from json_array_elements(p_trees) with ordinality t(tree, n)
+    cross join lateral jobtree.tree_nodes(t.tree) n
+  ), checked as materialized (
+    select n.*, jobtree.check_job(n.spec::jsonb, n.spec -> 'items', n.path, n.jobs, format(v_prefix, n.tree - 1)) as payloads
+    from (select n.* from node n order by n.place offset 0) n
+  )
+  select json_agg(c.spec order by c.place) as specs, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
+    array_agg(c.depth order by c.place) as depths,
+    (select array_agg(u.payload order by c.place, u.n) from checked c cross join lateral unnest(c.payloads) with ordinality u(payload, n)) as payloads,
+    (select array_agg(c.place order by c.place) from checked c cross join lateral unnest(c.payloads)) as owners
+  into v_given
+  from checked c
+  join checked r on r.tree = c.tree and r.path = '{}'
+  left join checked p on p.tree = c.tree and c.path <> '{}' and p.path = c.path[:c.depth - 1];
+  if v_given.specs is null then
+    return;
+  end if;
+
+  select array_agg(m.job_id order by m.n) as ids, array_agg(m.created order by m.n) as created into v_made
+  from jobtree.insert_jobs(v_given.specs, v_given.payloads, v_given.owners, false, v_given.roots, v_given.parents, v_given.depths)
+    with ordinality m(job_id, created, n);
   for v_node in
-    with recursive node as (
-      select array[]::integer[] as path, p_tree as spec
-      union all
-      select n.path || c.ordinality::integer, c.value
-      from node n
-      cross join lateral json_array_elements(
-        case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
-      ) with ordinality c
-      where cardinality(n.path) <= 32
-    )
-    select n.path, n.spec, row_number() over (order by n.path) as number, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
-    from node n
-    order by n.path
+    select g.id, s.type, s.callbacks, s.file, case when json_array_length(s.items) > 0 and g.n not in (select u from unnest(v_given.owners) u) then s.items end as items
+    from rows from (json_array_elements(v_given.specs), unnest(v_made.ids), unnest(v_made.created)) with ordinality g(spec, id, created, n)
+    cross join lateral json_to_record(g.spec) s(type text, callbacks jsonb, file jsonb, items json)
+    where g.created
+    order by g.n
   loop
-    if v_node.depth > 32 then
-      raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = 'children';
+    if v_node.callbacks is not null then
+      perform jobtree.add_callbacks(v_node.id, v_node.callbacks);
     end if;
-    if v_node.jobs > 1000 then
-      raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
+    if v_node.items is not null then
+      perform jobtree.insert_items(j, v_node.items) from jobtree.job j where j.id = v_node.id;
     end if;
-
-    v_spec := v_node.spec::jsonb;
-    v_payloads := jobtree.check_job(v_spec, v_node.spec -> 'items', v_node.path);
-
-    -- Nodes come parents first, so v_job, the last one inserted, is this node's parent or a descendant of it: walk up to the parent.
-    while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
-      select * into v_job from jobtree.job j where j.id = v_job.parent_id;
-    end loop;
-
-    v_parent_id := v_job.id;
-    loop
-      insert into jobtree.job (
-        id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
-        backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
-        tolerated_failure_count, tolerated_failure_percentage, waits,
-        blocks_on_failure, retention_seconds, idle_expiry_seconds
-      )
-      select
-        n.id, coalesce(v_root, n.id), v_parent_id, cardinality(v_node.path),
-        s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
-        coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
-        coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(round(s."backoffJitter", 9), q.backoff_jitter, 0.1),
-        coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
-        case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
-        coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
-        case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-        coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
-        coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
-        coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
-      from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
-        cross join jsonb_to_record(v_spec) as s(
-          type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
-          "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer, "finalStage" boolean,
-          feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
-          "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
-        )
-        left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
-      on conflict (type, dedupe_key) do nothing
-      returning * into v_job;
-      exit when v_job.id is not null;
-
-      select j.id into v_existing from jobtree.job j
-      where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
-      -- Another transaction may just have freed the key.
-      continue when v_existing is null;
-      if v_root is not null then
-        raise exception 'A job of type % with the dedupe key % exists already.', v_spec ->> 'type', v_spec ->> 'dedupeKey'
-          using errcode = 'JT002', column = 'dedupeKey';
-      end if;
-      perform jobtree.drop_keys(v_keys);
-      return query select v_existing, false;
-      return;
-    end loop;
-
-    v_root := coalesce(v_root, v_job.id);
-    if v_spec ->> 'callbacks' is not null then
-      perform jobtree.add_callbacks(v_root, v_spec -> 'callbacks');
-    end if;
-    v_waits := v_waits or v_job.waits;
-    insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
-    values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
-    if v_payloads is not null then
-      perform jobtree.insert_payloads(v_job, v_payloads);
-    elsif v_spec @? 'strict $.items[0]' then
-      perform jobtree.insert_items(v_job, v_node.spec -> 'items');
-    end if;
-    if v_spec ->> 'file' is not null then
-      perform jobtree.add_file(v_job.id, v_job.type, v_spec -> 'file');
-    end if;
-    if v_job.sealed_at is not null then
-      insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
+    if v_node.file is not null then
+      perform jobtree.add_file(v_node.id, v_node.type, v_node.file);
     end if;
   end loop;
 
-  if p_tree ->> 'traceContext' is not null then
-    perform jobtree.check_trace_context(p_tree -> 'traceContext');
-    insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
-    select j.id, b.first, b.last - b.first + 1, p_tree #>> '{traceContext,traceparent}', p_tree #>> '{traceContext,tracestate}'
-    from jobtree.job j
-    cross join lateral (
-      select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
-    ) b
-    where j.root_id = v_root;
-  end if;
-  if v_waits then
-    perform jobtree.link_jobs(v_root, p_tree);
-  end if;
+  for v_node in
+    select t.tree, t.tree -> 'traceContext' as trace, v_made.ids[r.place] as id, v_made.created[r.place] as created
+    from json_array_elements(p_trees) with ordinality t(tree, n)
+    join (select u as place, row_number() over (order by u) as n from (select distinct u from unnest(v_given.roots) u) d(u)) r on r.n = t.n
+    order by t.n
+  loop
+    return query select v_node.id, v_node.created;
+    continue when not v_node.created;
+    if json_typeof(v_node.trace) <> 'null' then
+      perform jobtree.check_trace_context(v_node.trace);
+      insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+      select j.id, b.first, b.last - b.first + 1, v_node.trace ->> 'traceparent', v_node.trace ->> 'tracestate'
+      from jobtree.job j
+      cross join lateral (
+        select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
+      ) b
+      where j.root_id = v_node.id;
+    end if;
+    -- However it is written.
+    if strpos(v_node.tree::text, '"after"') > 0 or strpos(v_node.tree::text, '\u') > 0 then
+      perform jobtree.link_jobs(v_node.id, v_node.tree);
+    end if;
+  end loop;
   if v_keys is not null then
     perform jobtree.drop_keys(v_keys);
   end if;
-  return query select v_root, true;
 end
+$$;
+
+-- The variant of create_jobs for servers: for roots that they have checked, without children, that start with items without settings of their own,
+-- as nearly all small jobs are. They may come from several callers, so it waits only for a moment if an open transaction has a dedupe key.
+--
+-- p_jobs     JSON array of jobs as create_job takes them, without their items
+-- p_payloads the items of all jobs, at least one of each, as JSON texts; the separator is the record separator U+001E, which JSON can't contain
+-- p_owners   for each of these its job: the place in p_jobs, from 1
+-- returns    as insert_jobs
+-- locks      as insert_jobs
+-- errors     55P03 if another transaction has one of the dedupe keys, and may not commit; and as insert_jobs
+create or replace function jobtree.create_plain_jobs(p_jobs json, p_payloads text, p_owners integer[])
+returns table (job_id uuid, created boolean)
+language sql volatile
+set lock_timeout = '20ms'
+as $$
+  select i.job_id, i.created from jobtree.insert_jobs(p_jobs, string_to_array(p_payloads, E'\x1e'), p_owners, true) i
 $$;
 
 -- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
 -- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
 -- returns    the jobs that have more to cancel: cancel_items
--- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
+-- locks      the tree, unless it is being deleted already; those of cancel_job
 -- errors     JT001 no such job; JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
@@ -1464,18 +1276,15 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
-  -- Before the jobs' rows: the order in which delete_tree locks them.
-  update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
+  perform 1 from jobtree.tree t where t.root_id = p_job_id and t.deletion is distinct from 'REQUESTED' for no key update;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
-  insert into jobtree.tree_deletion (root_id, requested_at, item_count)
-  select p_job_id, clock_timestamp(), coalesce(sum(p.item_count), 0)
-  from jobtree.job j
-  join jobtree.job_progress p on p.job_id = j.id
-  where j.root_id = p_job_id
-  -- This may have waited for the end of the deletion. Without the second condition, the conflict would wait for the batch in progress.
-  having count(*) > 0 and not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
-  on conflict (root_id) do nothing;
+  update jobtree.tree t
+  set deletion = 'REQUESTED', deletion_requested_at = coalesce(t.deletion_requested_at, clock_timestamp()),
+    item_count = coalesce(t.item_count, (
+      select sum(p.item_count) from jobtree.job j join jobtree.job_progress p on p.job_id = j.id where j.root_id = p_job_id
+    ))
+  where t.root_id = p_job_id and t.deletion is distinct from 'REQUESTED';
   return v_cancelling;
 end
 $$;
@@ -1484,12 +1293,14 @@ $$;
 -- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: skips trees whose row in tree_deletion is locked, and waits a moment for
---            locked rows of jobs before it skips the tree
+-- locks      those of delete_tree, one tree after the other: skips locked trees, and waits a moment for locked rows of jobs before
+--            it skips the tree
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
 set lock_timeout = '20ms'
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_left bigint := p_limit;
@@ -1498,7 +1309,7 @@ declare
   v_done boolean := false;
 begin
   for v_tree in
-    select d.root_id, d.item_count - d.deleted_items as items from jobtree.tree_deletion d where d.reaped order by random()
+    select t.root_id, t.item_count - t.deleted_items as items from jobtree.tree t where t.deletion = 'REAPED' order by random()
   loop
     begin
       v_gone := jobtree.delete_tree(v_tree.root_id, v_left::integer);
@@ -1519,7 +1330,7 @@ $$;
 -- leases and failures, and finally the tree itself. Each call continues where the last one stopped.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or another transaction is deleting it
--- locks      the tree's row in tree_deletion, skipping it if locked; at the end the jobs' rows in the order of their ids
+-- locks      the tree, skipping it if locked; at the end the jobs' rows in the order of their ids
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
@@ -1529,69 +1340,69 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_deletion jobtree.tree_deletion;
+  v_tree jobtree.tree;
   v_job_id uuid;
   v_left bigint := p_limit;
   v_last bigint;
   v_count bigint;
   v_rows bigint;
 begin
-  select * into v_deletion from jobtree.tree_deletion d where d.root_id = p_root_id for update skip locked;
+  select * into v_tree from jobtree.tree t where t.root_id = p_root_id and t.deletion is not null for update skip locked;
   if not found then
-    return case when not exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then true end;
+    return case when not exists (select from jobtree.tree t where t.root_id = p_root_id and t.deletion is not null) then true end;
   end if;
-  if (select p.open_jobs > 0 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) then
+  if v_tree.completed_at is null then
     return null;
   end if;
 
-  v_deletion.next_job_id := coalesce(v_deletion.next_job_id, p_root_id);
-  while v_deletion.next_job_id is not null and v_left > 0 loop
-    v_job_id := v_deletion.next_job_id;
+  v_tree.next_job_id := coalesce(v_tree.next_job_id, p_root_id);
+  while v_tree.next_job_id is not null and v_left > 0 loop
+    v_job_id := v_tree.next_job_id;
     select max(i.position), count(*) into v_last, v_count
     from (
       select i.position from jobtree.job_item i
-      where i.job_id = v_job_id and i.position >= v_deletion.next_position
+      where i.job_id = v_job_id and i.position >= v_tree.next_position
       order by i.position
       limit v_left
     ) i;
     -- An item may have very many of these.
     delete from jobtree.lease l where l.id = any (array(
-      select l.id from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last
+      select l.id from jobtree.lease l where l.job_id = v_job_id and l.position between v_tree.next_position and v_last
       order by l.position limit 2 * p_limit
     ));
     get diagnostics v_rows = row_count;
     exit when v_rows = 2 * p_limit;
     delete from jobtree.failure f where f.ctid = any (array(
-      select f.ctid from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last
+      select f.ctid from jobtree.failure f where f.job_id = v_job_id and f.position between v_tree.next_position and v_last
       order by f.position limit 2 * p_limit
     ));
     get diagnostics v_rows = row_count;
     exit when v_rows = 2 * p_limit;
-    delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
+    delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_tree.next_position and v_last;
     -- After the leases, which note_items locks first.
-    delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
-    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
-    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
+    delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_tree.next_position and v_last;
+    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_tree.next_position and v_last;
+    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_tree.next_position and v_last;
     -- promote_blocked passes the key on later.
     update jobtree.ended_head e set held = false
-    where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
-    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
-    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
-    delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
-    v_deletion.deleted_items := v_deletion.deleted_items + v_count;
+    where e.job_id = v_job_id and e.position between v_tree.next_position and v_last and e.held;
+    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_tree.next_position and v_last;
+    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_tree.next_position and v_last;
+    delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_tree.next_position and v_last;
+    v_tree.deleted_items := v_tree.deleted_items + v_count;
     if v_count = v_left then
-      v_deletion.next_position := v_last + 1;
+      v_tree.next_position := v_last + 1;
     else
-      v_deletion.next_position := 0;
-      select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
+      v_tree.next_position := 0;
+      select j.id into v_tree.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
     -- Even an empty job has a cost.
     v_left := v_left - greatest(v_count, p_limit / 100, 1);
   end loop;
-  if v_deletion.next_job_id is not null then
-    update jobtree.tree_deletion d
-    set deleted_items = v_deletion.deleted_items, next_position = v_deletion.next_position, next_job_id = v_deletion.next_job_id
-    where d.root_id = p_root_id;
+  if v_tree.next_job_id is not null then
+    update jobtree.tree t
+    set deleted_items = v_tree.deleted_items, next_position = v_tree.next_position, next_job_id = v_tree.next_job_id
+    where t.root_id = p_root_id;
     return false;
   end if;
 
@@ -1608,11 +1419,8 @@ begin
   having count(*) > 0;
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
-  delete from jobtree.idle_tree t where t.root_id = p_root_id;
-  delete from jobtree.tree_hold h where h.root_id = p_root_id;
-  delete from jobtree.watch_revocation r where r.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
-  delete from jobtree.tree_deletion d where d.root_id = p_root_id;
+  delete from jobtree.tree t where t.root_id = p_root_id;
   return true;
 end
 $$;
@@ -1760,15 +1568,11 @@ $$;
 -- Puts items into the lines of their serialize keys: an item whose key is free becomes its head and enters the queue; the others wait
 -- behind, where no claim sees them.
 --
--- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            items with keys, in the order in which they are to run; the number of each item's next attempt; and when it is due, null for
---            now
+-- p_items    items with keys, in the order in which they are to run
 -- p_last     whether heads go to the end of what is ready, or to their own place
 -- returns    how many of them are ready
 -- locks      the keys' rows in order, on which calls that finish a head and calls that queue behind it wait for each other
-create or replace function jobtree.enter_keys(
-  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
-)
+create or replace function jobtree.enter_keys(p_items jobtree.waiting_item[], p_last boolean)
 returns integer
 language plpgsql volatile
 set jit = off
@@ -1781,10 +1585,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_heads record;
+  v_waiting record;
 begin
   with given as materialized (
     select u.n, u.job_id, u.position, i.key
-    from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+    from unnest(p_items) with ordinality u(job_id, position, attempt, priority, run_at, lost, n)
     cross join lateral (
       select i.serialize_key collate "C" as key from jobtree.job_item i where i.job_id = u.job_id and i.position = u.position offset 0
     ) i
@@ -1792,7 +1597,7 @@ begin
     insert into jobtree.serialize_key as k (key, job_id, position, turn)
     select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
     from (select distinct on (g.key) g.* from given g order by g.key, g.n) f
-    -- This only locks a key that is in use.
+    -- A key that has a head is locked and stays as it is; one without gets this head.
     on conflict (key) do update set job_id = excluded.job_id, position = excluded.position, turn = excluded.turn
     where k.job_id is null
     returning k.job_id, k.position
@@ -1802,7 +1607,7 @@ begin
   -- The items behind draw their turns in a new statement, once all keys are locked.
   with given as materialized (
     select u.*, (u.job_id, u.position) not in (select h.* from unnest(v_heads.job_ids, v_heads.positions) h(job_id, position)) as waits
-    from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) with ordinality u(job_id, position, attempt, priority, run_at, n)
+    from unnest(p_items) with ordinality u(job_id, position, attempt, priority, run_at, lost, n)
   ), behind as (
     insert into jobtree.blocked_item (key, job_id, position, type, priority, attempt, run_at, waits_since)
     select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
@@ -1814,15 +1619,15 @@ begin
     where g.waits
     order by g.n
   )
-  select array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
-    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at, count(*) filter (where g.run_at is null)::integer as ready
-  into v_heads
+  select array_agg(row(g.job_id, g.position, g.attempt, g.priority, g.run_at, g.lost)::jobtree.waiting_item) as items,
+    count(*) filter (where g.run_at is null)::integer as ready
+  into v_waiting
   from given g
   where not g.waits;
-  if v_heads.job_ids is not null then
-    perform jobtree.requeue(v_heads.job_ids, v_heads.positions, v_heads.attempts, v_heads.priorities, v_heads.run_at, p_last);
+  if v_waiting.items is not null then
+    perform jobtree.requeue(v_waiting.items, p_last);
   end if;
-  return v_heads.ready;
+  return v_waiting.ready;
 end
 $$;
 
@@ -1940,8 +1745,8 @@ $$;
 -- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
 -- Call it again at once as long as a batch was full.
 --
--- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
--- their lines.
+-- Looks only at the first p_limit entries of each priority, which have waited longest, in a new order of the types each time: so no type of
+-- which many expire, or of which somebody has locked the jobs, keeps others waiting. Items that their serialize keys block expire in their lines.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
 --            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
@@ -1983,34 +1788,30 @@ begin
       order by -e.priority::integer
       limit 1
     ) e
-  ), oldest as materialized (
-    select e.*, p.lifetime
-    from place p
+  ), late as materialized (
+    select e.tid, e.job_id
+    from (select p.* from place p order by random()) p
     cross join lateral (
       select e.ctid as tid, e.job_id, e.position, e.count from jobtree.queue_entry e
       where e.type = p.type and e.run_at is null and -e.priority::integer = -p.priority::integer and e.attempt = 1
       order by -e.priority::integer, e.place
       limit p_limit
     ) e
-  ), late as materialized (
-    select o.tid, o.job_id
-    from oldest o
     cross join lateral (
       select max(greatest(i.created_at, i.run_at)) as since from jobtree.job_item i
-      where i.job_id = o.job_id and i.position >= o.position and i.position < o.position + o.count
+      where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
     ) i
-    where i.since + o.lifetime <= v_now
+    where i.since + p.lifetime <= v_now
     limit p_limit
   ), late_blocked as materialized (
     select b.tid, b.job_id
-    from jobtree.queue q
+    from (select q.type, q.lifetime_ms from jobtree.queue q where q.lifetime_ms is not null order by random()) q
     cross join lateral (
       select b.ctid as tid, b.job_id from jobtree.blocked_item b
       where b.type = q.type and b.waits_since <= v_now - q.lifetime_ms * interval '1 millisecond'
       order by b.waits_since
       limit p_limit
     ) b
-    where q.lifetime_ms is not null
     limit p_limit
   ), job as materialized (
     select j.id, j.root_id from jobtree.job j
@@ -2041,27 +1842,23 @@ begin
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
-  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
+  select array_agg(row(e.job_id, e.position, null, 'EXPIRED', e.message)::jobtree.dead_item) as items, count(*)::integer as count,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
     (
       select array_agg(t.failed)
       from (
         select distinct on (e.job_id)
           json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
-        from ended e
-        order by e.job_id, e.position
+        from ended e order by e.job_id, e.position
       ) t
     ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
-  if v_ended.job_ids is not null then
-    v_ready := jobtree.bury_items(
-      v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
-      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
-    );
+  if v_ended.count > 0 then
+    v_ready := jobtree.bury_items(v_ended.items, v_ended.keyed);
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
+  return query select v_ended.count, v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;
 
@@ -2069,7 +1866,7 @@ $$;
 --
 -- p_expiry_seconds    the expiry of trees without their own; null for never
 -- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
--- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
+-- locks               the tree's row, shared, as cancel_job does; the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
 --                     and if a transaction is adding to the tree it is not idle; then those of cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
@@ -2083,6 +1880,7 @@ declare
   v_open uuid[];
   v_cancelling uuid[];
 begin
+  perform 1 from jobtree.tree t where t.root_id = p_root_id for share;
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
   v_open := array(select j.id from jobtree.job j where j.root_id = p_root_id and j.sealed_at is null);
   if cardinality(jobtree.exclude_adders(v_open)) < cardinality(v_open) then
@@ -2090,11 +1888,11 @@ begin
   end if;
   -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
-  from jobtree.job r
-  cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
-  where r.id = p_root_id
-    and jobtree.idle_since(r.id) <= clock_timestamp()
-      - nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
+  from jobtree.tree t
+  cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
+  where t.root_id = p_root_id
+    and jobtree.idle_since(t.root_id) <= clock_timestamp()
+      - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
   return v_cancelling;
 end
 $$;
@@ -2103,7 +1901,7 @@ $$;
 -- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
 -- A snoozed item is put back, too, but that is not a failure: its next attempt has the number of this one, and nothing remains of it but the
--- lease, for a while (prune_leases).
+-- lease, for a while (prune_leases). It waits anew from the end of the snooze, and so does its lifetime.
 -- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
 -- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
 -- must not be repeated.
@@ -2173,19 +1971,21 @@ begin
     insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
     select e.job_id, e.item, e.attempt, e.id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e where not e.is_snoozed
+  ), snoozed as (
+    update jobtree.job_item i set run_at = e.due_at
+    from ended e
+    where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
   )
   select array_agg(distinct e.root_id) filter (where not e.is_snoozed) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
     array_agg(e.n) as ns, array_agg(case when not e.is_final then e.due_at end) as due,
-    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.item) filter (where not e.is_final) as positions,
-    array_agg(e.attempt + (not e.is_snoozed)::integer) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
-    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
-    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.item) filter (where e.is_final) as final_positions,
-    array_agg(e.id) filter (where e.is_final) as final_lease_ids,
-    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
+    array_agg(row(
+      e.job_id, e.item, e.attempt + (not e.is_snoozed)::integer, e.priority, case when e.due_at > v_now then e.due_at end, p_lost
+    )::jobtree.waiting_item) filter (where not e.is_final) as waiting,
+    array_agg(row(e.job_id, e.item, e.id, e.code, e.message)::jobtree.dead_item) filter (where e.is_final) as dead,
     bool_or(e.keyed) filter (where e.is_final) as keyed, max(e.attempt) > 40 as is_late, bool_or(e.is_snoozed) as is_snoozed,
     (
-      select array_agg(jobtree.figure_of(t.type, case when not p_lost then v_now - t.claimed_at end, 0, t.failed, t.dead))
+      select array_agg(json_build_array(t.type, case when not p_lost then round(extract(epoch from v_now - t.claimed_at) * 1000) end, 0, t.failed, t.dead))
       from (
         select e.type, e.claimed_at, count(*) as failed, count(*) filter (where e.is_final) as dead
         from ended e where not e.is_snoozed group by e.type, e.claimed_at
@@ -2203,56 +2003,32 @@ begin
   into v_ended
   from ended e;
 
-  if v_ended.final_lease_ids is not null then
-    v_freed := jobtree.bury_items(
-      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
-    );
+  if v_ended.dead is not null then
+    v_freed := jobtree.bury_items(v_ended.dead, v_ended.keyed);
   end if;
   if v_ended.is_late then
-    perform jobtree.prune_failures(p_lease_ids, p_numbers);
+    -- Of each item the failure that is no longer among the last twenty.
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+      cross join lateral (
+        select o.ctid as tid from jobtree.failure n
+        join jobtree.failure o on o.job_id = n.job_id and o.position = n.position and o.attempt = n.attempt - 20
+        where n.job_id = l.job_id and n.position = l.position + u.number - 1 and n.attempt = l.attempt and n.lease_id = l.id
+        limit 1
+      ) o
+    ));
   end if;
   if v_ended.is_late or v_ended.is_snoozed then
     perform jobtree.prune_leases(p_lease_ids);
   end if;
-  if v_ended.positions is not null then
-    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
-      case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
+  if v_ended.waiting is not null then
+    perform jobtree.requeue(v_ended.waiting, true);
   end if;
   return row(
     v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), cardinality(v_ended.ns), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed
   )::jobtree.ended_attempts;
 end
-$$;
-
--- Ends jobs in which more items failed than they tolerate: from this commit on they accept no items and give none to workers, and what is
--- pending in them counts as cancelled. cancel_items does the work, as for cancel_job.
---
--- returns    the jobs that are ended (done), and those whose rows are locked, for a later call
--- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.fail_jobs(p_job_ids uuid[])
-returns table (root_id uuid, job_id uuid, done boolean)
-language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-  with free as materialized (
-    select j.id from jobtree.job j where j.id = any (p_job_ids) and j.cancelled_at is null
-    order by j.id
-    for no key update skip locked
-  ), ended as (
-    update jobtree.job j
-    set failed_at = n.now, cancelled_at = n.now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, n.now)
-    from (select clock_timestamp() as now) n
-    where j.id = any (array(select f.id from free f))
-    returning j.root_id, j.id
-  )
-  select e.root_id, e.id, true from ended e
-  union all
-  select j.root_id, j.id, false from jobtree.job j where j.id = any (p_job_ids) and j.id not in (select f.id from free f)
 $$;
 
 -- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
@@ -2274,6 +2050,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_child jobtree.job;
+  -- Its mapping, and the new items that reports list.
+  v_source text;
   v_payloads json[];
   v_keys text[];
   v_parents bigint[];
@@ -2290,59 +2068,64 @@ begin
     order by c.id
   loop
     continue when v_child.cancelled_at is not null;
-    v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
-    if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
-        array_agg(u.position order by u.n)
-      into v_payloads, v_keys, v_by, v_parents
-      from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
-      join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
-      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
-      cross join lateral (
-        select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
-        union all
-        select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
-        from rows from (
-          jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
-        ) f(payload, key)
-        where v_child.feed ?| '{forEach,payload,serializeKey}'
-      ) p
-      where u.job_id = v_child.parent_id;
-    end if;
-    if v_payloads is not null then
-      if num_nonnulls(variadic v_keys) > 0 then
-        select i.positions, i.ready into v_fed, v_count
-        from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
-      else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
-        v_count := cardinality(v_payloads);
-        if v_is_traced then
-          v_fed := jobtree.positions_from(v_fed, v_count);
+    foreach v_source in array '{SUCCESSES,REPORTS}'::text[] loop
+      v_payloads := null;
+      v_items := null;
+      if v_source = 'REPORTS' and p_new_items is not null then
+        select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+        into v_items, v_by, v_parents
+        from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
+        cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
+        where u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
+      elsif v_source = 'SUCCESSES' and v_child.feed ->> 'source' = v_source then
+        select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+          array_agg(u.position order by u.n)
+        into v_payloads, v_keys, v_by, v_parents
+        from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+        join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
+        left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
+        cross join lateral (
+          select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
+          union all
+          select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
+          from jobtree.feed_items(v_child.feed, i.payload, o.result) f
+          where v_child.feed ?| '{forEach,payload,serializeKey}'
+        ) p
+        where u.job_id = v_child.parent_id;
+        if num_nonnulls(variadic v_keys) > 0 then
+          v_items := (
+            select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
+          );
         end if;
       end if;
-      if v_is_traced then
-        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
-      end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
-    end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
-    into v_items, v_by, v_parents
-    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
-    cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
-    where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
-    if v_items is not null then
-      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
-        i.ready
-      into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items, v_parents) i;
+      if v_items is not null then
+        select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
+          i.ready
+        into v_fed, v_count
+        from jobtree.insert_items(v_child, v_items, v_parents) i;
+      elsif v_payloads is not null then
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
+        v_count := cardinality(v_payloads);
+      else
+        continue;
+      end if;
       if v_is_traced then
-        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
+        -- To the traces of the items that fed them.
+        insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+        select v_child.id, c.position, 1, t.traceparent, t.tracestate
+        from unnest(case when v_items is null then jobtree.positions_from(v_fed, v_count) else v_fed end, v_by) c(position, by)
+        cross join lateral (
+          select x.* from jobtree.trace_context x
+          where x.job_id = p_job_ids[c.by] and x.position <= p_positions[c.by]
+          order by x.job_id desc, x.position desc
+          limit 1
+        ) t
+        where c.position is not null and t.position + t.count > p_positions[c.by];
       end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
-    end if;
+    end loop;
   end loop;
   return v_ready;
 end
@@ -2351,19 +2134,14 @@ $$;
 -- Finds a path of a mapping that leads nowhere though it is not optional, for one success of a parent. forEach is not examined: it has to lead
 -- to a list (feed_problem).
 --
--- p_feed     as feed_payloads takes it, with serializeKey. The caller has bounded what it would create (feed_size)
+-- p_feed     as feed_items takes it. The caller has bounded what it would create (feed_size)
 -- returns    the path, and the element where it leads nowhere, from 1; no row if each path leads somewhere
 create or replace function jobtree.feed_gap(p_feed jsonb, p_payload json, p_result json)
 returns table (path text, element bigint)
 language sql immutable
 as $$
   select t.path, c.n
-  from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) f
-  cross join lateral (
-    select null::json as element, null::bigint as n where p_feed ->> 'forEach' is null
-    union all
-    select e.value, e.n from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) with ordinality e(value, n)
-  ) c
+  from jobtree.feed_items(p_feed, p_payload, p_result) c
   cross join lateral (
     select p_feed ->> 'serializeKey' as path
     union all
@@ -2375,53 +2153,31 @@ as $$
   limit 1
 $$;
 
--- The serialize keys of the new items that one success of a parent creates for a child, in the order of their payloads: feed_payloads.
+-- The new items that one success of a parent creates for a child. Plain SQL, so that the planner inlines it, and drops what is not wanted.
 --
--- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; a
---            null for an item without a key
--- returns    one value for each new item
-create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
-returns setof json
+-- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths, serializeKey?: a path to a text or a number}.
+--            A path is payload, result or (with forEach) element, followed by keys or list positions, separated by dots:
+--            result.lines.0.amount. Without payload: the element, or the whole result. No path leads nowhere, unless it ends with ? (feed_gap)
+-- returns    one item, or one for each element of the list; no row if forEach does not lead to a list. The key is without the tenant of the
+--            child's type, which is part of the stored key; null, or a JSON null, for an item without a key
+create or replace function jobtree.feed_items(p_feed jsonb, p_payload json, p_result json)
+returns table (payload json, key json, n bigint, element json)
 language sql immutable
 as $$
-  select jobtree.feed_value(p_feed ->> 'serializeKey', p_payload, p_result, c.element)
+  select case jsonb_typeof(p_feed -> 'payload')
+      when 'object' then (
+        select coalesce(json_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
+        from jsonb_each_text(p_feed -> 'payload') t
+      )
+      else jobtree.feed_value(
+        coalesce(p_feed ->> 'payload', case when p_feed ->> 'forEach' is null then 'result' else 'element' end), p_payload, p_result, c.element
+      )
+    end, jobtree.feed_value(p_feed ->> 'serializeKey', p_payload, p_result, c.element), c.n, c.element
   from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) f
   cross join lateral (
-    select null::json as element where p_feed ->> 'forEach' is null
+    select null::json as element, null::bigint as n where p_feed ->> 'forEach' is null
     union all
-    select e.value
-    from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) e
-    where p_feed ->> 'forEach' is not null
-  ) c
-$$;
-
--- The payloads of the new items that one success of a parent creates for a child.
---
--- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload, result or (with forEach)
---            element, followed by keys or list positions, separated by dots: result.lines.0.amount. Without payload: the element, or the
---            whole result. No path leads nowhere, unless it ends with ? (feed_gap)
--- returns    one payload, or one for each element of the list; no row if forEach does not lead to a list
-create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
-returns setof json
-language sql immutable
-as $$
-  select case jsonb_typeof(f.template)
-    when 'object' then (
-      select coalesce(json_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
-      from jsonb_each_text(f.template) t
-    )
-    else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
-  end
-  from (
-    select
-      jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list,
-      coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
-  ) f
-  cross join lateral (
-    select null::json as element where p_feed ->> 'forEach' is null
-    union all
-    select e.value
-    from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) e
+    select e.value, e.n from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) with ordinality e(value, n)
     where p_feed ->> 'forEach' is not null
   ) c
 $$;
@@ -2480,16 +2236,16 @@ as $$
     select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
-    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and (json_typeof(k.value) not in ('null', 'string', 'number')
-        or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
+      and (json_typeof(i.key) not in ('null', 'string', 'number')
+        or json_typeof(i.key) <> 'null' and length(i.key #>> '{}') not between 1 and 255)
     union all
     select 'result', format('%s is a name of a tenant, so it can''t be the serialize key of a new item of type %s.', c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
-    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(k.value #>> '{}') <> ''
+      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(i.key #>> '{}') <> ''
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c
@@ -2504,7 +2260,7 @@ $$;
 
 -- What one success of a parent would create for a child by its mapping, without creating it.
 --
--- p_feed     as feed_payloads takes it
+-- p_feed     as feed_items takes it
 -- returns    how many items, and about how many bytes their payloads have in all: too high if the mapping takes parts of list elements
 create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
 returns table (items bigint, bytes bigint)
@@ -2581,17 +2337,71 @@ begin
 end
 $$;
 
--- What a report adds to the figures of a type, in the form that report_results returns.
+-- Gives new jobs their counters, and the plain items that they start with: the items and their queue entries.
 --
--- returns    a JSON array: type, milliseconds, succeeded, failed, dead letters
-create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)
-returns json
-language sql stable
+-- p_job_ids, p_numbers   the jobs, all of each tree, and their places in the call
+-- p_payloads, p_owners, p_counted   as insert_jobs takes them; the payloads of other jobs are left out
+create or replace function jobtree.fill_jobs(p_job_ids uuid[], p_numbers integer[], p_payloads text[], p_owners integer[], p_counted boolean)
+returns void
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select json_build_array(p_type, round(extract(epoch from p_took) * 1000), p_succeeded, p_failed, p_dead)
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  -- The items of a job are contiguous within a block, and jobs share blocks.
+  v_blocks constant bigint[] := array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, cardinality(p_payloads), 1024));
+begin
+  with job as materialized (
+    select u.number, j.id, j.root_id, j.type, j.priority, j.run_at, j.sealed_at is not null as is_sealed,
+      -- While the job waits for others nothing is due, until release_items examines it again.
+      case when j.waits then 'infinity' when j.run_at > v_now then j.run_at end as due_at, count(*) over (partition by j.root_id) as jobs
+    from unnest(p_job_ids, p_numbers) u(id, number)
+    cross join lateral (select j.* from jobtree.job j where j.id = u.id offset 0) j
+  ), item as (
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+    select j.id, v_blocks[(p.n - 1) / 1024 + 1] + (p.n - 1) % 1024, v_now, octet_length(p.payload), j.run_at, p.payload::json
+    from unnest(p_payloads, p_owners) with ordinality p(payload, owner, n)
+    join job j on j.number = p.owner
+    returning job_id, position, payload_bytes
+  ), placed as (
+    select i.*, i.position - min(i.position) over block as n, jobtree.entry_size(max(i.payload_bytes) over block) as size
+    from item i
+    window block as (partition by i.job_id, i.position / 1024)
+  ), queued as (
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    select j.id, e.position, e.position, e.bytes, j.due_at, 1, e.count, j.priority, j.type
+    from (
+      select p.job_id, min(p.position) as position, sum(p.payload_bytes) as bytes, count(*) as count
+      from placed p
+      group by p.job_id, p.position / 1024, p.n / p.size
+    ) e
+    join job j on j.id = e.job_id
+  ), filled as materialized (
+    select j.*, coalesce(s.items, 0) as items, coalesce(s.bytes, 0) as bytes
+    from job j
+    left join (select i.job_id, count(*) as items, sum(i.payload_bytes) as bytes from item i group by i.job_id) s on s.job_id = j.id
+  ), counted as (
+    insert into jobtree.job_progress (job_id, version, is_root, open_jobs, item_count, bytes)
+    select f.id, 0, f.id = f.root_id, case when f.id = f.root_id then f.jobs else 0 end,
+      case when p_counted then f.items else 0 end, case when p_counted then f.bytes else 0 end
+    from filled f
+  ), left_to_folds as (
+    insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+    select f.root_id, f.id, f.items, f.bytes from filled f where not p_counted and (f.items > 0 or f.is_sealed)
+  )
+  insert into jobtree.stored_delta (tenant, items, bytes)
+  select t.tenant, sum(t.items), sum(t.bytes)
+  from (
+    select jobtree.tenant_of(f.type) as tenant, sum(f.items) as items, sum(f.bytes) as bytes from filled f where p_counted group by f.type
+  ) t
+  group by t.tenant;
+end
 $$;
 
--- Examines the next open jobs and records which trees are idle (idle_tree), and since when; removes recorded trees that are no longer idle.
+-- Examines the next open jobs and records which trees are idle, and since when, and which recorded ones are no longer idle.
 -- Every server slowly goes through all open jobs this way.
 --
 -- p_from              the job to continue after
@@ -2599,7 +2409,7 @@ $$;
 -- p_idle_seconds      how long a tree must be idle to be recorded, or its expiry if that is shorter
 -- p_expiry_seconds    the expiry of trees without their own; null for never
 -- returns             the job to continue after, null at the end; and the trees that have expired: expire_tree
--- locks               rows of idle_tree, for an instant
+-- locks               the trees, for an instant; skips locked ones
 create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
 returns table (next_from uuid, expired uuid[])
 language plpgsql volatile
@@ -2640,26 +2450,28 @@ begin
     from unnest(v_jobs) u(id)
     join jobtree.job j on j.id = u.id
     cross join lateral (
-      select nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second' as expiry
-      from jobtree.job r where r.id = j.root_id
+      select nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second' as expiry
+      from jobtree.tree t where t.root_id = j.root_id
     ) r
     cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
     where j.sealed_at is null and j.feed is null and p.succeeded + p.failed + p.cancelled = p.item_count
       and p.changed_at <= v_now - least(v_idle, r.expiry)
   ), idle as materialized (
     select q.root_id, q.expiry, jobtree.idle_since(q.root_id) as since from quiet q
+  ), free as materialized (
+    select t.root_id, i.since from idle i join jobtree.tree t on t.root_id = i.root_id
+    where i.since <= v_now - least(v_idle, i.expiry) and t.idle_since is distinct from i.since
+    for no key update of t skip locked
   ), noted as (
-    insert into jobtree.idle_tree as t (root_id, idle_since)
-    select i.root_id, i.since from idle i where i.since <= v_now - least(v_idle, i.expiry)
-    order by i.root_id
-    on conflict (root_id) do update set idle_since = excluded.idle_since where t.idle_since <> excluded.idle_since
+    update jobtree.tree t set idle_since = f.since from free f where t.root_id = f.root_id
   )
   select array_agg(i.root_id) into expired from idle i where i.since <= v_now - i.expiry;
-  delete from jobtree.idle_tree t
+  update jobtree.tree t set idle_since = null
   where t.root_id = any (array(
-    select t.root_id from jobtree.idle_tree t
-    where t.root_id > p_from and (next_from is null or t.root_id <= next_from) and jobtree.idle_since(t.root_id) is null
-    for update skip locked
+    select t.root_id from jobtree.tree t
+    where t.idle_since is not null and t.root_id > p_from and (next_from is null or t.root_id <= next_from)
+      and jobtree.idle_since(t.root_id) is null
+    for no key update skip locked
   ));
   return next;
 end
@@ -2674,18 +2486,19 @@ $$;
 
 -- Creates the trees of a schedule's due occurrences and sets its next occurrence in one transaction, so that each occurrence is created
 -- once, however many servers try. If an earlier tree still runs, the schedule decides whether an occurrence is created, skipped or queued.
+-- Or creates the first occurrence that it has queued, once all trees that it created before are complete, or may run beside others by now.
 --
--- p_expected     the next occurrence as the caller read it; if it has changed, another server was faster
+-- p_expected     the next occurrence as the caller read it; if it has changed, another server was faster. Null for a queued one
 -- p_occurrences  the occurrences to create, in order; earlier due ones are missed and left out
 -- p_next_at      the next occurrence after these; null if there is none or it can't be computed, which pauses the schedule
 -- p_error        why it can't be computed
 -- p_refusal      why none of them is created, in which case they have failed; null to create them
--- returns        the new roots, and how many items of each type are ready; no row if the schedule is not due, or another server is working
---                on it
+-- returns        the new roots, and how many items of each type are ready; no row if there is nothing to create yet, or another server is
+--                working on it
 -- locks          the schedule's row, skipping it if locked, then those of create_job
 create or replace function jobtree.fire_schedule(
-  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null,
-  p_refusal text default null
+  p_name text, p_expected timestamptz default null, p_occurrences timestamptz[] default null, p_next_at timestamptz default null,
+  p_error text default null, p_refusal text default null
 )
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -2696,19 +2509,27 @@ set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_is_queued constant boolean := p_expected is null;
   v_schedule jobtree.schedule;
   v_at timestamptz(3);
 begin
   select * into v_schedule from jobtree.schedule s
-  where s.name = p_name and s.next_at = p_expected and s.next_at <= clock_timestamp()
+  -- The server may have read long ago that a queued one may begin, and a lock is a write.
+  where s.name = p_name and case when v_is_queued then s.queued <> '{}' and s.paused_at is null
+      and (s.overlap = 'ALLOW' or jobtree.open_roots(s.open_root_ids) = '{}')
+    else s.next_at = p_expected and s.next_at <= clock_timestamp() end
   for update skip locked;
-  if not found then
+  v_schedule.open_root_ids := jobtree.open_roots(v_schedule.open_root_ids);
+  -- Another server may have begun one before the lock.
+  if v_schedule.name is null or v_is_queued and v_schedule.overlap <> 'ALLOW' and v_schedule.open_root_ids <> '{}' then
     return;
   end if;
 
   root_ids := '{}';
-  v_schedule.open_root_ids := jobtree.open_roots(v_schedule.open_root_ids);
-  if p_expected <> all (p_occurrences) then
+  if v_is_queued then
+    p_occurrences := v_schedule.queued[1:1];
+    v_schedule.queued := v_schedule.queued[2:];
+  elsif p_expected <> all (p_occurrences) then
     v_schedule.skipped_at := p_expected;
     v_schedule.skip_reason := 'MISSED';
   end if;
@@ -2716,7 +2537,7 @@ begin
     if p_refusal is not null then
       v_schedule.failed_at := v_at;
       v_schedule.error := left(p_refusal, 1000);
-    elsif v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
+    elsif v_is_queued or v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
       v_schedule := jobtree.make_occurrence(v_schedule, v_at);
       if v_schedule.failed_at is distinct from v_at then
         root_ids := root_ids || v_schedule.last_root_id;
@@ -2730,8 +2551,8 @@ begin
   end loop;
 
   update jobtree.schedule s
-  set next_at = p_next_at,
-    paused_at = case when p_next_at is null then clock_timestamp() end,
+  set next_at = case when v_is_queued then s.next_at else p_next_at end,
+    paused_at = case when not v_is_queued and p_next_at is null then clock_timestamp() end,
     queued = v_schedule.queued, open_root_ids = v_schedule.open_root_ids, last_root_id = v_schedule.last_root_id,
     last_occurrence_at = v_schedule.last_occurrence_at, skipped_at = v_schedule.skipped_at, skip_reason = v_schedule.skip_reason,
     failed_at = case when p_error is null then v_schedule.failed_at else p_expected end,
@@ -2746,7 +2567,7 @@ $$;
 -- to do (fold_trees). A job ends only if all its deltas were read while nothing could be added to it (exact_jobs), and so does a percentage of
 -- failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
 --
--- p_root_ids the trees, none twice, whose job_progress rows are locked
+-- p_root_ids the trees, none twice, whose rows are locked
 -- p_from     for each tree the delta to read from
 -- returns    the new state of each job that changed, and of each root: with the last delta read of the tree (0 for none); and whether the job
 --            ends now, has more failures than it tolerates, could not be judged since a transaction is adding to it, or is complete with others
@@ -2791,16 +2612,16 @@ begin
     having not bool_or(r.job_id = r.root_id)
   ), counted as (
     select s.root_id, s.is_read, s.is_partial, s.last, s.items as more_items, s.bytes as more_bytes, s.failed as more_failed,
-      p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
+      p.tid, p.state, p.job_id, p.is_root, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
       p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
       p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
-      p.completed_at, p.outcome, p.tree_outcome, p.completions, p.reap_at, p.default_retention, p.bytes + s.bytes as bytes, p.tree_failed,
-      p.tree_completed_at, case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
-      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at, j.retention_seconds,
+      p.completed_at, p.bytes + s.bytes as bytes,
+      case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
+      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at,
       j.tolerated_failure_count, j.tolerated_failure_percentage, p.job_id in (select e from unnest(v_exact) e) as is_exact
     from summed s
     cross join lateral (
-      select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
+      select p.*, p.ctid as tid, p as state from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
     cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
   ), compared as (
@@ -2812,7 +2633,8 @@ begin
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
       (c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
-      jobtree.job_verdict(c.failed_at, c.cancelled_at, c.succeeded, c.failed) as verdict
+      case when c.failed_at is not null then 'FAILED' when c.cancelled_at is not null then 'CANCELLED' when c.failed = 0 then 'SUCCEEDED'
+        when c.succeeded > 0 then 'PARTIAL' else 'FAILED' end as verdict
     from compared c
   ), summed_up as (
     select j.*, count(*) filter (where j.ends) over tree as ending, sum(j.more_items) over tree as tree_items, sum(j.more_bytes) over tree as tree_bytes,
@@ -2822,31 +2644,29 @@ begin
     from judged j
     window tree as (partition by j.root_id)
   ), folded as materialized (
-    select f.root_id, f.tree_last, f.tid, f.type, f.is_root, f.ends, f.fails, f.is_busy, f.tree_items, f.tree_bytes,
+    select f.*, e.ending as root_ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree,
       f.is_read and f.has_followers and (f.ends or f.completed_at is not null) as leads_on,
-      f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes,
-      row(
-        f.job_id, f.version + 1, f.is_root, f.generation, f.item_count, f.succeeded, f.failed, f.cancelled, f.open_jobs - e.ending, f.started_at,
-        case when f.ends then v_now else f.completed_at end, case when f.ends then f.verdict else f.outcome end,
-        case when e.ending > 0 then jobtree.worst_outcome(f.tree_outcome || f.verdicts) else f.tree_outcome end,
-        f.completions + f.ends::integer, v_now, case when e.ends_tree then jobtree.reap_time(f.retention_seconds, v_now) else f.reap_at end,
-        case when e.ends_tree then f.retention_seconds is null else f.default_retention end, f.bytes,
-        f.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
-        case when e.ends_tree then v_now else f.tree_completed_at end, f.pace
-      )::jobtree.job_progress as progress
+      f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes
     from summed_up f
-    cross join lateral (
-      select case when f.is_root then f.ending else 0 end as ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree
-    ) e
+    cross join lateral (select case when f.is_root then f.ending else 0 end as ending) e
     where f.is_whole
   ), consumed as (
     delete from jobtree.progress_delta d where d.ctid = any (array(
       select r.tid from read r where r.root_id not in (select s.root_id from summed_up s where not s.is_whole)
     ))
-  ), replaced as (
-    delete from jobtree.job_progress p where p.ctid = any (array(select f.tid from folded f where f.changes))
   ), written as (
-    insert into jobtree.job_progress select (f.progress).* from folded f where f.changes
+    update jobtree.job_progress p
+    set version = p.version + 1, changed_at = v_now, item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
+      bytes = f.bytes, pace = f.pace, started_at = f.started_at, completions = p.completions + f.ends::integer,
+      completed_at = case when f.ends then v_now else p.completed_at end, outcome = case when f.ends then f.verdict else p.outcome end,
+      open_jobs = p.open_jobs - f.root_ending, tree_failed = p.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
+      tree_outcome = case when f.root_ending > 0 then jobtree.worst_outcome(p.tree_outcome || f.verdicts) else p.tree_outcome end
+    from folded f
+    where f.changes and p.ctid = f.tid
+    returning f.tid, p as state
+  ), completed as (
+    update jobtree.tree t set completed_at = v_now
+    where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
     select t.tenant, sum(t.items), sum(t.bytes)
@@ -2857,7 +2677,9 @@ begin
     ) t
     group by t.tenant
   )
-  select f.root_id, true, f.tree_last, f.progress, f.ends, f.fails, f.is_busy, f.leads_on from folded f
+  select f.root_id, true, f.tree_last, coalesce(w.state, f.state), f.ends, f.fails, f.is_busy, f.leads_on
+  from folded f
+  left join written w on w.tid = f.tid
   union all
   select distinct s.root_id, false, 0::bigint, null::jobtree.job_progress, false, false, false, false from summed_up s where not s.is_whole;
 end
@@ -2908,11 +2730,9 @@ $$;
 -- returns    no row for a tree that another fold has (try again); for each other one the last delta read (0 for none); whether to try again,
 --            since a job could not be sealed, released or ended yet because a transaction is adding to it, or more layers may end; and
 --            whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
--- locks      the roots' job_progress rows, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
+-- locks      the trees, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
 --            ones, so the order does not matter
--- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
---            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
---            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- notifies   tell_progress
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
 --            deltas are back, and are counted again
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
@@ -2930,6 +2750,10 @@ as $$
 declare
   -- Each layer costs in proportion to the deltas of all before it, and other trees wait for this one.
   c_most_layers constant integer := 10;
+  -- The advisory lock of a job that ends is kept until this transaction ends, and Postgres has room for some thousands; another layer may add
+  -- 2,000 (exact_jobs).
+  c_most_ended constant integer := 2000;
+  v_ended integer := 0;
   v_folded uuid[];
   v_roots uuid[];
   v_from bigint[];
@@ -2946,12 +2770,12 @@ begin
   select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
   from unnest(p_root_ids[:1000], p_from[:1000]) t(root_id, from_delta)
   cross join lateral (
-    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
-  ) p;
+    select from jobtree.tree r where r.root_id = t.root_id for no key update skip locked
+  ) r;
   v_folded := v_roots;
   if cardinality(v_roots) is distinct from cardinality(p_root_ids[:1000]) then
     v_folded := v_roots || array(
-      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.job_progress p where p.job_id = r)
+      select r from unnest(p_root_ids[:1000]) r where not exists (select from jobtree.tree t where t.root_id = r)
     );
     delete from jobtree.progress_delta d where d.root_id = any (v_folded[coalesce(cardinality(v_roots), 0) + 1:]);
   end if;
@@ -2978,20 +2802,16 @@ begin
       select array_agg(t.root_id) filter (where t.done) as root_ids, array_agg(t.job_id) filter (where t.done) as job_ids,
         array_agg(t.job_id) filter (where not t.done) as again, array_agg(t.root_id) filter (where t.leaves_work) as unfinished
       into v_next
-      from (
-        select f.root_id, f.job_id, f.done, f.done as leaves_work from jobtree.fail_jobs(v_layer.failing) f
-        union all
-        select s.root_id, s.job_id, s.done, false from jobtree.seal_children(v_layer.leading) s
-        union all
-        select d.root_id, d.job_id, d.done, d.done from jobtree.settle_dependents(v_layer.leading) d
-      ) t;
+      from jobtree.follow_up(v_layer.failing, v_layer.leading) t;
       v_again := v_again || v_next.again;
       v_unfinished := v_unfinished || v_next.unfinished;
       insert into jobtree.progress_delta (root_id, job_id) select t.* from unnest(v_next.root_ids, v_next.job_ids) t;
       v_roots := v_roots || v_next.root_ids;
     end if;
+    v_ended := v_ended + coalesce(cardinality(v_layer.ended), 0);
     exit when v_roots is null;
     select array_agg(t.root_id), array_agg(0) into v_roots, v_from from (select distinct r as root_id from unnest(v_roots) r) t;
+    exit when v_ended >= c_most_ended;
   end loop;
 
   if v_again <> '{}' then
@@ -3003,6 +2823,105 @@ begin
     from unnest(v_folded) t(root_id)
     left join unnest(v_read, v_lasts) r(root_id, last) on r.root_id = t.root_id
     group by t.root_id;
+end
+$$;
+
+-- Carries out what follows from a layer of a fold (fold_trees). It only marks jobs: cancel_items and release_items do the rest.
+--
+--   A job in which more items failed than it tolerates ends: from this commit on it accepts no items and gives none to workers, and what is
+--   pending in it counts as cancelled. Children that a complete job feeds are sealed: nothing comes any more. A job that waits for others is
+--   released when all of them ended SUCCEEDED or PARTIAL, and cancelled as soon as one of them ended FAILED or CANCELLED.
+--
+-- p_failing  jobs with more failures than they tolerate
+-- p_complete   jobs that are complete
+-- returns    the jobs that are ended, sealed, released or cancelled (done), and whether that leaves work; and for a later call the jobs of which
+--            rows were locked: those that fail, and complete ones whose children or dependents could not be locked because of others
+-- locks      the jobs' rows of each kind in the order of their ids, skipping locked ones
+create or replace function jobtree.follow_up(p_failing uuid[], p_complete uuid[])
+returns table (root_id uuid, job_id uuid, done boolean, leaves_work boolean)
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ended uuid[];
+  v_go_on uuid[];
+  v_in_vain uuid[];
+  v_free uuid[];
+begin
+  return query
+    with free as materialized (
+      select j.id from jobtree.job j where j.id = any (p_failing) and j.cancelled_at is null
+      order by j.id
+      for no key update skip locked
+    ), ended as (
+      update jobtree.job j
+      -- It may wait for others still: the bad lines of its file have failed already.
+      set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, v_now)
+      where j.id = any (array(select f.id from free f))
+      returning j.root_id, j.id
+    )
+    select e.root_id, e.id, true, true from ended e
+    union all
+    select j.root_id, j.id, false, false from jobtree.job j where j.id = any (p_failing) and j.id not in (select f.id from free f);
+  return query
+    with waiting as materialized (
+      select c.id, c.parent_id, c.root_id from jobtree.job c
+      where c.parent_id = any (p_complete) and c.feed is not null and c.sealed_at is null
+    ), free as materialized (
+      select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
+      order by c.id
+      for no key update skip locked
+    ), sealed as (
+      update jobtree.job c set sealed_at = v_now where c.id = any (array(select f.id from free f)) returning c.root_id, c.id
+    )
+    select s.root_id, s.id, true, false from sealed s
+    union all
+    select distinct w.root_id, w.parent_id, false, false from waiting w where w.id not in (select f.id from free f);
+
+  v_ended := array(select j.id from jobtree.job j where j.id = any (p_complete) and j.awaited);
+  if v_ended = '{}' then
+    return;
+  end if;
+  select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
+  from (
+    select j.id, bool_and(coalesce(o.outcome in ('SUCCEEDED', 'PARTIAL'), false)) as goes_on, bool_or(o.outcome in ('FAILED', 'CANCELLED')) as in_vain
+    -- Jobs wait for jobs of their own tree: comparing them with the ended ones of all trees would take most of the time of a fold.
+    from (select j.root_id, array_agg(j.id) as ended from jobtree.job j where j.id = any (v_ended) group by j.root_id) r
+    join jobtree.job j on j.root_id = r.root_id
+    cross join lateral unnest(j.after_ids) a(id)
+    cross join lateral (
+      select (select p.outcome from jobtree.job_progress p where p.job_id = a.id order by p.version desc limit 1) as outcome
+    ) o
+    where j.waits and j.after_ids && r.ended
+    group by j.id
+  ) w;
+  select array_agg(f.id) into v_free
+  from (
+    select j.id from jobtree.job j where j.id = any (v_go_on || v_in_vain) and j.waits
+    order by j.id
+    for no key update skip locked
+  ) f;
+  update jobtree.job j
+  -- Even without an entry: a transaction may be adding one.
+  set waits = false, releasing = true
+  where j.id = any (v_free) and j.id = any (v_go_on);
+  update jobtree.job j
+  set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+  where j.id = any (v_free) and j.id = any (v_in_vain);
+  return query
+    select j.root_id, j.id, true, true from jobtree.job j where j.id = any (v_free)
+    union all
+    select distinct e.root_id, e.id, false, false
+    from jobtree.job w
+    join jobtree.job e on e.id = any (v_ended) and e.id = any (w.after_ids)
+    where w.id = any (v_go_on || v_in_vain) and (w.id = any (v_free)) is not true;
 end
 $$;
 
@@ -3041,7 +2960,9 @@ begin
   if p_now then
     select * into v_left from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
   else
-    select v_ended.keys, v_ended.job_ids, v_ended.positions, null::jsonb as ready into v_left;
+    select array_agg(u.key) as keys, array_agg(u.job_id) as job_ids, array_agg(u.position) as positions, null::jsonb as ready into v_left
+    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) u(key, job_id, position)
+    join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position;
   end if;
   insert into jobtree.ended_head (key, job_id, position, held)
   select u.key, u.job_id, u.position, false from unnest(v_left.keys, v_left.job_ids, v_left.positions) u(key, job_id, position)
@@ -3175,39 +3096,8 @@ begin
 end
 $$;
 
--- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
--- tree can still be deleted explicitly.
---
--- p_seconds  for how long from now
--- returns    whether the tree is held; false if it is gone or being deleted
--- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
-create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  loop
-    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-    if not exists (select from jobtree.job j where j.id = p_root_id) then
-      return false;
-    end if;
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
-    return false;
-  end if;
-  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
-  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
-  return true;
-end
-$$;
-
--- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
--- jobs that wait for that one.
+-- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, neither
+-- items nor imports of files, apart from jobs that wait for that one.
 --
 -- returns    when anything of the tree was last counted; null if it is not idle
 create or replace function jobtree.idle_since(p_root_id uuid)
@@ -3222,6 +3112,9 @@ as $$
   select case
     when bool_or(j.sealed_at is null and j.feed is null)
       and not bool_or(p.completed_at is null and not j.waits and p.succeeded + p.failed + p.cancelled < p.item_count)
+      and not bool_or(j.sealed_at is null and coalesce((
+        select f.finished_at is null from jobtree.file_import f where f.type = j.type and f.job_id = j.id
+      ), false))
       and not exists (select from jobtree.progress_delta d where d.root_id = p_root_id)
     then max(p.changed_at)
   end
@@ -3269,43 +3162,6 @@ begin
       return;
     end if;
   end loop;
-end
-$$;
-
--- Adds lines to a job that can't be read, or that make no valid payload of its type, as items that no worker sees, each with a failure and
--- a dead letter. They can be replayed with a corrected payload.
---
--- p_job      the job's row, which the caller has locked
--- p_payloads what is known of each line
--- p_codes, p_problems   what is wrong with each
--- locks      none
-create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_job_id constant uuid := p_job.id;
-  v_count constant integer := cardinality(p_payloads);
-  v_positions constant bigint[] := jobtree.positions_from(
-    array(select nextval('jobtree.block_seq') * 1024 from generate_series(1, v_count, 1024)), v_count
-  );
-begin
-  insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-  select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
-  from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
-  insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-  select v_job_id, u.position, 1, v_now, false, u.code, u.problem
-  from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
-  insert into jobtree.progress_delta (root_id, job_id, items, bytes)
-  select p_job.root_id, v_job_id, v_count, sum(octet_length(u.payload::text)) from unnest(p_payloads) u(payload);
-  perform jobtree.bury_items(
-    array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
-    p_codes, p_problems, false
-  );
 end
 $$;
 
@@ -3391,9 +3247,7 @@ begin
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
     sum(i.payload_bytes) as bytes,
     count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
-    array_agg(i.position order by i.position) filter (where i.keyed) as positions,
-    array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
-    array_agg(i.due_at order by i.position) filter (where i.keyed) as due
+    array_agg(row(v_job_id, i.position, 1, i.priority, i.due_at, null)::jobtree.waiting_item order by i.position) filter (where i.keyed) as keyed
   into v_inserted
   from inserted i;
 
@@ -3401,11 +3255,8 @@ begin
     insert into jobtree.progress_delta (root_id, job_id, items, bytes)
     values (p_job.root_id, v_job_id, v_inserted.added, v_inserted.bytes);
   end if;
-  if v_inserted.positions is not null and not v_waits then
-    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(
-      array_fill(v_job_id, array[cardinality(v_inserted.positions)]), v_inserted.positions,
-      array_fill(1, array[cardinality(v_inserted.positions)]), v_inserted.priorities, v_inserted.due, false
-    );
+  if v_inserted.keyed is not null and not v_waits then
+    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(v_inserted.keyed, false);
   end if;
   if v_serialize_keys is not null then
     perform jobtree.drop_keys(v_serialize_keys);
@@ -3421,6 +3272,128 @@ begin
       from unnest(v_positions, v_inserted.dedupe_keys) with ordinality u(position, dedupe_key, n)
       left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
   end if;
+end
+$$;
+
+-- Inserts new jobs with the plain items that they start with. It checks nothing: create_jobs does, or the server. What a job does not say comes
+-- from the queue of its type, if that has it, or is the default.
+--
+-- p_jobs     JSON array of jobs as create_job takes them; their items and children are not looked at
+-- p_payloads the items that have no settings of their own, as JSON texts, job by job
+-- p_owners   for each payload its job: the place in p_jobs, from 1
+-- p_counted  whether the counters of the jobs include their items at once; otherwise a fold adds them up, and a sweep that finds what nobody
+--            has folded wakes workers. Only for roots, with at least one item each
+-- p_roots, p_parents, p_depths   for each job the places of its root and its parent in p_jobs, and its depth; null if all are roots. Trees
+--            follow each other, parents come before their children
+-- returns    for each job its id, and whether it is new: if not, a root of its type has the dedupe key, and no job of its tree was inserted
+-- locks      meeting uncommitted jobs with the same dedupe keys waits for them, in the order of types and keys
+-- errors     JT002 a child's dedupe key that is in use; 22003, 22007, 22008, 22P02 or 23514 for a value that create_jobs would refuse
+create or replace function jobtree.insert_jobs(
+  p_jobs json, p_payloads text[], p_owners integer[], p_counted boolean,
+  p_roots integer[] default null, p_parents integer[] default null, p_depths integer[] default null
+)
+returns table (job_id uuid, created boolean)
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- For each job the place of its root.
+  v_roots constant integer[] := coalesce(p_roots, array(select generate_series(1, json_array_length(p_jobs))));
+  -- The last 24 bits of a job's id count the jobs of its tree: so their ids are in order even within a millisecond.
+  v_ids constant uuid[] := array(
+    select (p.prefix || lpad(to_hex(r.n - r.root + 1), 6, '0'))::uuid
+    from unnest(v_roots) with ordinality r(root, n)
+    join (select d.root, left(jobtree.new_id()::text, 30) as prefix from (select distinct u as root from unnest(v_roots) u order by u) d) p on p.root = r.root
+    order by r.n
+  );
+  v_new integer[];
+  v_made integer[] := '{}';
+  -- The roots that exist.
+  v_taken jsonb := '{}';
+  v_found jsonb;
+  v_is_freed boolean;
+  v_refused json;
+  -- First the roots, then what is below those that are new.
+  v_below boolean := false;
+begin
+  loop
+    with given as materialized (
+      select g.n, g.id, v_ids[g.root] as root_id, v_ids[g.parent] as parent_id, coalesce(g.depth, 0) as depth, g.spec,
+        -- The time in the id: so lists select by the time of creation with ranges of ids.
+        to_timestamp(('x' || replace(left(g.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)::timestamptz(3) as created_at
+      from rows from (json_array_elements(p_jobs), unnest(v_ids), unnest(v_roots), unnest(p_parents), unnest(p_depths))
+        with ordinality g(spec, id, root, parent, depth, n)
+      where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u)
+    ), inserted as (
+      insert into jobtree.job (
+        id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms, backoff_jitter,
+        heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at, tolerated_failure_count,
+        tolerated_failure_percentage, waits, blocks_on_failure
+      )
+      select
+        g.id, g.root_id, g.parent_id, g.depth, s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
+        coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3), coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'),
+        coalesce(round(s."backoffJitter", 9), q.backoff_jitter, 0.1), coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000),
+        coalesce(s."finalStage", (g.n in (select u from unnest(p_parents) u)) is not true),
+        case when s.feed is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+        (g.n in (
+          select c.parent from rows from (json_array_elements(p_jobs), unnest(p_parents)) c(spec, parent)
+          where p_parents is not null and c.spec ->> 'feed' is not null
+        )) is true,
+        g.created_at, case when s.sealed then g.created_at end, s."toleratedFailureCount", s."toleratedFailurePercentage",
+        coalesce(json_array_length(s.after) > 0, false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
+      from given g
+      cross join lateral json_to_record(g.spec) as s(
+        type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer, "backoffMs" integer[],
+        "backoffJitter" numeric, "heartbeatIntervalMs" integer, "finalStage" boolean, feed jsonb, sealed boolean,
+        "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision, after json, "serializeOnFailure" text
+      )
+      left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
+      -- Two calls with the same keys would deadlock otherwise.
+      order by s.type collate "C", s."dedupeKey" collate "C", g.n
+      on conflict (type, dedupe_key) do nothing
+      returning id
+    ), new as materialized (
+      select g.n, g.id, g.root_id, g.spec from inserted i join given g on g.id = i.id
+    ), rooted as (
+      insert into jobtree.tree (root_id, retention_seconds, idle_expiry_seconds)
+      -- Null is for ever, which is not what is missing.
+      select n.id,
+        case when strpos(n.spec::text, '"retentionSeconds"') > 0 then case (n.spec -> 'retentionSeconds')::text when 'null' then -1 else (n.spec ->> 'retentionSeconds')::numeric end end,
+        case when strpos(n.spec::text, '"idleExpirySeconds"') > 0 then case (n.spec -> 'idleExpirySeconds')::text when 'null' then -1 else (n.spec ->> 'idleExpirySeconds')::numeric end end
+      from new n
+      where n.id = n.root_id
+    )
+    select coalesce(array_agg(n.n::integer), '{}') into v_new from new n;
+    v_made := v_made || v_new;
+    exit when cardinality(v_made) = cardinality(v_ids);
+    -- In a new statement, which sees what the others have committed.
+    select bool_or(t.id is null), coalesce(jsonb_object_agg(t.n, t.id) filter (where t.id is not null), '{}') into v_is_freed, v_found
+    from (
+      select g.n, jobtree.job_of_key(g.spec ->> 'type', g.spec ->> 'dedupeKey') as id
+      from rows from (json_array_elements(p_jobs), unnest(v_roots), unnest(p_parents)) with ordinality g(spec, root, parent, n)
+      where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u)
+    ) t;
+    if v_below and v_found <> '{}' then
+      v_refused := p_jobs -> (select min(k::integer) - 1 from jsonb_object_keys(v_found) k);
+      raise exception 'A job of type % with the dedupe key % exists already.', v_refused ->> 'type', v_refused ->> 'dedupeKey'
+        using errcode = 'JT002', column = 'dedupeKey';
+    end if;
+    v_taken := v_taken || v_found;
+    -- Another transaction has just freed these keys.
+    continue when v_is_freed;
+    exit when v_below or p_parents is null;
+    v_below := true;
+  end loop;
+
+  perform jobtree.fill_jobs(array(select v_ids[u] from unnest(v_made) u), v_made, p_payloads, p_owners, p_counted);
+  return query
+    select coalesce((v_taken ->> n.root::text)::uuid, n.id), not v_taken ? n.root::text
+    from unnest(v_ids, v_roots) with ordinality n(id, root, n)
+    order by n.n;
 end
 $$;
 
@@ -3475,7 +3448,7 @@ begin
 end
 $$;
 
--- Whether a feed is valid: feed_payloads explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
+-- Whether a feed is valid: feed_items explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
 -- paths.
 create or replace function jobtree.is_feed(p_feed jsonb)
 returns boolean
@@ -3518,8 +3491,7 @@ exception when data_exception then
 end
 $$;
 
--- Whether a tree whose retention is over is not reaped now: because it is being deleted already, a caller reads all of it, or a replay or
--- discard in progress may select its dead letters.
+-- Whether a complete tree is not reaped although its retention is over: because a replay or discard in progress may select its dead letters.
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
@@ -3527,18 +3499,16 @@ set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-  select exists (select from jobtree.tree_deletion d where d.root_id = p_root_id)
-    or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
-    or exists (
-      select from jobtree.operation o
-      where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD')
-        and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
-        and exists (
-          select from jobtree.job j
-          -- Looked up job by job: a join might read all dead letters.
-          where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
-        )
-    )
+  select exists (
+    select from jobtree.operation o
+    where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD')
+      and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
+      and exists (
+        select from jobtree.job j
+        -- Looked up job by job: a join might read all dead letters.
+        where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
+      )
+  )
 $$;
 
 -- Whether a text is a name of 1 to p_most characters, not counting the prefix of its tenant.
@@ -3565,18 +3535,15 @@ as $$
   end
 $$;
 
--- The outcome of a job whose items have all ended.
-create or replace function jobtree.job_verdict(p_failed_at timestamptz, p_cancelled_at timestamptz, p_succeeded bigint, p_failed bigint)
-returns text
-language sql immutable parallel safe
+-- The job that has a dedupe key, or null. As a range, so that no plan goes through all jobs of the type.
+create or replace function jobtree.job_of_key(p_type text, p_key text)
+returns uuid
+language sql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
-  select case
-    when p_failed_at is not null then 'FAILED'
-    when p_cancelled_at is not null then 'CANCELLED'
-    when p_failed = 0 then 'SUCCEEDED'
-    when p_succeeded > 0 then 'PARTIAL'
-    else 'FAILED'
-  end
+  select j.id from jobtree.job j where (j.dedupe_key, j.type) >= (p_key, p_type) and (j.dedupe_key, j.type) <= (p_key, p_type)
 $$;
 
 -- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
@@ -3602,7 +3569,8 @@ end
 $$;
 
 -- Selects the reports that count: of those whose lease is locked and whose item is open, for each assignment the first of which nothing is
--- wrong with the content. The content of whole reports is examined, and that of results for what fed children could not take.
+-- wrong with the content. The content of whole reports is examined, and that of results for what fed children could not take. What mappings would
+-- create in one call is bounded: results beyond about 20 MB of it are put off, which report_answers tells.
 --
 -- p_leases   the leases that this transaction has locked, with all that they need
 -- p_lease_ids, p_numbers, p_values, p_kinds   as report_results takes them
@@ -3629,7 +3597,8 @@ begin
     jsonb_object_agg(r.n, r.problem) filter (where r.problem is not null)
   into v_judged
   from (
-    select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n
+    select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n,
+      sum(o.fed_bytes) filter (where o.problem is null) over (order by o.n) as all_fed_bytes
     from (
       select u.n::integer as n, u.lease_id, u.number, w.report, w.kind,
         coalesce(
@@ -3640,7 +3609,15 @@ begin
             cross join lateral jobtree.feed_problem(k.job_id, i.payload, w.report) p
             where i.job_id = k.job_id and i.position = k.position + u.number - 1
           ) end
-        ) as problem
+        ) as problem,
+        -- With those of the rows.
+        coalesce(case when w.kind = 'result' and k.feeds_children then (
+          select sum(z.bytes + 200 * z.items)
+          from jobtree.job_item i
+          join jobtree.job c on c.parent_id = i.job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+          cross join lateral jobtree.feed_size(c.feed, i.payload, coalesce(w.report -> 'result', 'null')) z
+          where i.job_id = k.job_id and i.position = k.position + u.number - 1
+        ) end, 0) as fed_bytes
       from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_values), unnest(p_kinds))
         with ordinality u(lease_id, number, value, kind, n)
       join unnest(p_leases) k on k.id = u.lease_id
@@ -3657,7 +3634,7 @@ begin
     ) o
     order by o.n
   ) r
-  where r.first_n is null or r.n <= r.first_n;
+  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes);
   return v_judged;
 end
 $$;
@@ -3685,7 +3662,8 @@ $$;
 --
 -- p_lease_ids, p_named, p_started   leases, none twice; a mask of the items that are named in each: bit_at; and of those that the worker has
 --            started
--- returns    the named assignments that are not HELD, with their status: assignment_status
+-- returns    the named assignments that are not HELD, with their status: FINISHED once its outcome was reported, CANCELLED, or LOST (unknown, released
+--            or taken back)
 -- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[], p_started bit(128)[])
@@ -3743,15 +3721,36 @@ begin
   where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
   if v_ended is not null then
     return query
-      select s.id, s.n, s.status
-      from (
-        select u.id, n, jobtree.assignment_status(u.id, n) as status
-        from unnest(v_ended, v_ended_named) u(id, named)
-        cross join lateral generate_series(1, 128) n
-        where get_bit(u.named, n - 1) = 1
+      select u.id, n, case
+        when f.lost then 'LOST'
+        when f.lost is not null or exists (
+          select from jobtree.outcome o
+          where o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
+          -- Keeps the planner from reading all outcomes into a hash table.
+          offset 0
+        ) then 'FINISHED'
+        when l.cancelled_at is not null or (
+          select c.position + c.count > l.position + n - 1 from jobtree.cancellation c
+          where c.job_id = l.job_id and c.position <= l.position + n - 1
+          order by c.position desc
+          limit 1
+        ) then 'CANCELLED'
+        else 'LOST'
+      end
+      from unnest(v_ended, v_ended_named) u(id, named)
+      cross join lateral generate_series(1, 128) n
+      left join lateral (
+        select l.*, j.cancelled_at from jobtree.lease l
+        cross join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
+        where l.id = u.id and l.count >= n
         offset 0
-      ) s
-      where s.status <> 'HELD';
+      ) l on true
+      left join lateral (
+        select f.lost from jobtree.failure f
+        where f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id
+        offset 0
+      ) f on true
+      where get_bit(u.named, n - 1) = 1 and (get_bit(l.open, n - 1) = 1 and l.cancelled_at is null) is not true;
   end if;
 end
 $$;
@@ -3816,21 +3815,33 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  c_many constant integer := 500;
   v_now constant timestamptz(3) := clock_timestamp();
 begin
   return query
-  with recursive pending(name) as (
-    -- The endpoints that have pending deliveries, one probe each.
-    (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
+  with recursive first as materialized (
+    select d.endpoint from jobtree.callback_delivery d where d.due_at <= v_now order by d.due_at limit c_many
+  ), pending(name) as (
+    -- If much is due, all endpoints that have pending deliveries, one probe each: what is due first may all be of one.
+    (
+      select d.endpoint from jobtree.callback_delivery d
+      where d.due_at is not null and (select count(*) from first) = c_many
+      order by d.endpoint
+      limit 1
+    )
     union all
     select (
       select d.endpoint from jobtree.callback_delivery d where d.due_at is not null and d.endpoint > p.name order by d.endpoint limit 1
     )
     from pending p
     where p.name is not null
+  ), named as (
+    select p.name from pending p
+    union
+    select f.endpoint from first f
   ), due as materialized (
-    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
-    from pending p
+    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host, e.is_called order by d.nth, d.due_at) as nth
+    from named p
     left join lateral (
       select lower(substring(e.url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)')) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
     ) e on true
@@ -4003,7 +4014,7 @@ begin
   if not found then
     return null;
   end if;
-  -- The first part of a small entry is cut off in place; put_back handles all other rests.
+  -- The first part of a small entry is cut off in place; put_back_rest handles all other rests.
   if p_pick.first = 0 and p_pick.count < v_entry.count and v_entry.bytes <= 100000 then
     update jobtree.queue_entry q
     set position = q.position + p_pick.count, place = q.place + p_pick.count, count = q.count - p_pick.count
@@ -4011,8 +4022,10 @@ begin
   else
     delete from jobtree.queue_entry q where q.ctid = p_pick.tid;
     if p_pick.count < v_entry.count then
-      perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-        v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_pick.first, p_pick.count);
+      perform jobtree.put_back_rest(array[row(
+        v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, null, v_entry.attempt, v_entry.count, v_entry.priority, v_entry.type,
+        v_entry.keyed, v_entry.ready_at, v_entry.lost
+      )::jobtree.queue_entry], array[((~B'0'::bit(128) << (128 - p_pick.count)) >> p_pick.first)::bit(128)]);
     end if;
   end if;
   if v_entry.started_at is null then
@@ -4069,8 +4082,10 @@ $$;
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
+-- A custom plan drops one of the conditions on the store.
 set jit = off
 set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
@@ -4078,19 +4093,11 @@ declare
   v_id uuid;
 begin
   loop
-    v_id := null;
-    -- In two queries: `is not distinct from` can't use an index.
-    if p_store is null then
-      select u.id into v_id from jobtree.upload u
-      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    else
-      select u.id into v_id from jobtree.upload u
-      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
-        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-      order by u.expires_at limit 1 for update skip locked;
-    end if;
+    -- Not `is not distinct from`, which can't use an index.
+    select u.id into v_id from jobtree.upload u
+    where (p_store is null and u.store is null or u.store = p_store) and u.expires_at <= v_now and u.id <> all (v_passed)
+      and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+    order by u.expires_at limit 1 for update skip locked;
     if v_id is null then
       return null;
     end if;
@@ -4125,19 +4132,11 @@ declare
   v_field text;
   v_message text;
 begin
-  with recursive node as (
-    select array[]::integer[] as path, p_tree as spec
-    union all
-    select n.path || c.ordinality::integer, c.value
-    from node n
-    cross join lateral json_array_elements(
-      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
-    ) with ordinality c
-  ), numbered as materialized (
+  with numbered as materialized (
     select row_number() over (order by n.path)::integer as number, n.path, coalesce(n.spec ->> 'name', n.spec ->> 'type') as name,
       case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end as after, n.spec ->> 'feed' is not null as is_fed,
       (select coalesce(string_agg(format('children[%s].', p.n - 1), '' order by p.o), '') from unnest(n.path) with ordinality p(n, o)) as at
-    from node n
+    from jobtree.tree_nodes(p_tree) n
   ), named as materialized (
     select m.name, count(*) as jobs, min(m.number) as number from numbered m group by m.name
   ), wanted as materialized (
@@ -4190,10 +4189,13 @@ begin
     from unnest(v_tree.jobs, v_tree.afters, v_tree.named) e(job, after, is_named)
     where e.is_named
   )
-  update jobtree.job j
-  set after_ids = case when j.waits then array(select e.after_id from edge e where e.job_id = j.id order by e.after_id) end,
-    awaited = exists (select from edge e where e.after_id = j.id)
-  where j.root_id = p_root_id and (j.waits or exists (select from edge e where e.after_id = j.id));
+  update jobtree.job j set after_ids = l.after_ids, awaited = l.awaited
+  from (
+    select u.id, array_agg(u.after_id order by u.after_id) filter (where u.after_id is not null) as after_ids, bool_or(u.awaited) as awaited
+    from (select e.job_id as id, e.after_id, false as awaited from edge e union all select e.after_id, null, true from edge e) u
+    group by u.id
+  ) l
+  where j.id = l.id;
 end
 $$;
 
@@ -4204,7 +4206,7 @@ $$;
 -- p_leases   the leases that this transaction has locked
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
 -- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
---            can't take every result
+--            can't take every result, or may get more than the results have
 -- locks      those of hold_jobs, then those of lock_keys
 create or replace function jobtree.lock_fed(
   p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[], p_wait boolean
@@ -4223,7 +4225,7 @@ declare
   v_fed record;
 begin
   select array_agg(c.id) as ids, bool_or(c.feed ? 'serializeKey') as with_keys,
-    bool_or(c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object') as are_exacting,
+    bool_or(c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object' or c.feed ->> 'payload' like 'payload%') as are_exacting,
     array_agg(c.id) filter (where c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?') as with_paths
   into v_children
   from jobtree.job c
@@ -4264,7 +4266,7 @@ begin
       case json_typeof(r.report -> 'newItems') when 'array' then r.report -> 'newItems' end
     ) n
     union all
-    select r.lease_id, jobtree.tenant_beginning(c.type) || (k.value #>> '{}')
+    select r.lease_id, jobtree.tenant_beginning(c.type) || (f.key #>> '{}')
     from reported r
     cross join lateral (
       select c.type, c.feed from jobtree.job c
@@ -4274,7 +4276,7 @@ begin
     cross join lateral (
       select i.payload from jobtree.job_item i where i.job_id = r.job_id and i.position = r.position offset 0
     ) i
-    cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
+    cross join lateral jobtree.feed_items(c.feed, i.payload, r.report -> 'result') f
     where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
   select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed
@@ -4297,8 +4299,8 @@ $$;
 -- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
--- p_wait     whether to wait for locked keys, in their order, or to skip them. For keys that an open transaction has just created it waits
---            a moment in either case
+-- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped
+--            after 100 ms
 -- returns    those that are locked
 -- locks      the keys' rows
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
@@ -4315,7 +4317,7 @@ declare
   v_key text;
 begin
   if p_wait then
-    -- In one order, new and existing ones alike.
+    -- In one order, new and existing ones alike; these are locked, not written.
     insert into jobtree.serialize_key as k (key)
     select distinct u collate "C" from unnest(p_keys) u order by 1
     on conflict (key) do update set key = k.key where false;
@@ -4417,9 +4419,11 @@ begin
     continue when v_queue.concurrency is null;
     if v_queue.limited_by is not null then
       perform jobtree.adopt_leases(array[v_queue.type]);
-      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit.
+      -- The first look at a new limit notes the next transaction: all before it may have claimed without the limit. Once they have ended, the
+      -- limit is no longer new, unless a lease was locked just now.
       update jobtree.queue q set limited_by = case when not v_queue.is_over then pg_snapshot_xmax(pg_current_snapshot()) end
-      where q.type = v_queue.type and (v_queue.is_over or q.limited_by > pg_snapshot_xmax(pg_current_snapshot()));
+      where q.type = v_queue.type and case when v_queue.is_over then jobtree.uncounted_items(q.type) = 0
+        else q.limited_by > pg_snapshot_xmax(pg_current_snapshot()) end;
     end if;
     if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
       with gone as (
@@ -4446,11 +4450,11 @@ $$;
 -- Locks a whole tree for a change: no fold, replay or reaping of it is under way until the transaction ends.
 --
 -- p_job_id   the root
--- returns    the root's progress
--- locks      the root's job_progress row
+-- returns    the tree
+-- locks      the tree
 -- errors     JT001 no such job, or it is being deleted; JT002 not a root
 create or replace function jobtree.lock_root(p_job_id uuid)
-returns jobtree.job_progress
+returns jobtree.tree
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -4459,25 +4463,21 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
+  v_tree jobtree.tree;
   v_root_id uuid;
-  v_progress jobtree.job_progress;
 begin
-  loop
+  -- Waits for no deletion.
+  select * into v_tree from jobtree.tree t where t.root_id = p_job_id and t.deletion is null for no key update;
+  if not found then
     select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
     if v_root_id is null then
       raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
     elsif v_root_id <> p_job_id then
       raise exception 'Job % is not a root: this is for whole trees.', p_job_id using errcode = 'JT002', column = 'jobId';
     end if;
-    select * into v_progress from jobtree.job_progress p
-    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
     raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
-  return v_progress;
+  return v_tree;
 end
 $$;
 
@@ -4579,7 +4579,7 @@ begin
   where (d.job_id, d.position) > (p_after_job_id, p_after_position)
     and d.died_at <= p_operation.requested_at
     and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
-      select from jobtree.tree_deletion t where t.root_id = j.root_id
+      select from jobtree.tree t where t.root_id = j.root_id and t.deletion is not null
     ))
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
@@ -4608,12 +4608,11 @@ $$;
 --
 -- p_last_job_id, p_last_position   only what comes after the position at which the operation has stopped, up to this one (pending_window); null
 --            for all that the operation selects
--- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
---            that matches
+-- returns    each range with such items
 create or replace function jobtree.matching_pending(
   p_operation jobtree.operation, p_last_job_id uuid default null, p_last_position bigint default null
 )
-returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+returns setof jobtree.pending_range
 language plpgsql stable
 set jit = off
 set enable_seqscan = off
@@ -4644,7 +4643,7 @@ declare
 begin
   return query
   with pending as (
-    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, q.keyed, ~B'0'::bit(128) as open
     from (
       select q.* from jobtree.queue_entry q where not v_by_type and v_statuses is null
       union all
@@ -4660,19 +4659,16 @@ begin
       and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
-    select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
+    select q.job_id, q.position, q.count, q.attempt, null, false, q.keyed, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
-    join (
-      select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
-    ) q on q.status = s.status
+    join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
     where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       -- With the status, or all entries of any status might be read.
       and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
-    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.keyed, l.open
     from jobtree.lease l
     where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
@@ -4680,7 +4676,7 @@ begin
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
       and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
-    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    select b.job_id, b.position, 1, b.attempt, null, true, false, ~B'0'::bit(128)
     from jobtree.blocked_item b
     where p_operation.kind = 'CANCEL'
       and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
@@ -4724,7 +4720,37 @@ begin
     from named n
     where bit_count(n.items) > 0
   )
-  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.keyed, f.matching::bit(128) from found f where bit_count(f.matching) > 0;
+end
+$$;
+
+-- Applies a JSON merge patch (RFC 7396): null removes a key, an object is merged, and anything else replaces what was there. Keys keep their
+-- order, and numbers their digits.
+--
+-- returns    the target with the patch
+create or replace function jobtree.merge_patch(p_target json, p_patch json)
+returns json
+language plpgsql immutable
+as $$
+declare
+  v_target constant json := case json_typeof(p_target) when 'object' then p_target else '{}' end;
+begin
+  if json_typeof(p_patch) <> 'object' then
+    return p_patch;
+  end if;
+  return (
+    select '{' || coalesce(string_agg(to_json(m.key)::text || ':' || m.value::text, ',' order by m.is_new, m.n), '') || '}'
+    from (
+      select t.key, case when p.key is null then t.value else jobtree.merge_patch(t.value, p.value) end as value, false as is_new, t.n
+      from json_each(v_target) with ordinality t(key, value, n)
+      left join json_each(p_patch) p on p.key = t.key
+      where json_typeof(p.value) is distinct from 'null'
+      union all
+      select p.key, jobtree.merge_patch(null, p.value), true, p.n
+      from json_each(p_patch) with ordinality p(key, value, n)
+      where json_typeof(p.value) <> 'null' and not exists (select from json_object_keys(v_target) t(key) where t.key = p.key)
+    ) m
+  )::json;
 end
 $$;
 
@@ -4895,6 +4921,8 @@ declare
   v_is_further boolean;
   v_job jobtree.job;
   v_run record;
+  v_positions bigint[];
+  v_bad jobtree.dead_item[];
 begin
   select f.position into v_position from jobtree.file_import f
   where f.job_id = p_job_id and f.lease_id = p_lease_id
@@ -4932,11 +4960,26 @@ begin
       order by min(n)
     loop
       if v_run.is_bad then
-        perform jobtree.insert_bad_lines(
-          v_job, v_payloads[v_run.first : v_run.last]::json[],
-          array(select u.code from unnest(p_bad, p_codes) u(n, code) where u.n between v_run.first and v_run.last order by u.n),
-          array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
+        -- Items that no worker sees, each with a failure and a dead letter. They can be replayed with a corrected payload.
+        v_positions := jobtree.positions_from(
+          array(select nextval('jobtree.block_seq') * 1024 from generate_series(v_run.first, v_run.last, 1024)), v_run.last - v_run.first + 1
         );
+        with bad as materialized (
+          select i.position, i.payload::json, u.code, u.problem
+          from unnest(v_positions, v_payloads[v_run.first : v_run.last]) with ordinality i(position, payload, n)
+          join unnest(p_bad, p_codes, p_problems) u(n, code, problem) on u.n = i.n + v_run.first - 1
+        ), added as (
+          insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+          select p_job_id, b.position, v_now, octet_length(b.payload::text), v_job.run_at, b.payload from bad b
+        ), failed as (
+          insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+          select p_job_id, b.position, 1, v_now, false, b.code, b.problem from bad b
+        ), counted as (
+          insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+          select v_job.root_id, p_job_id, count(*), sum(octet_length(b.payload::text)) from bad b
+        )
+        select array_agg(row(p_job_id, b.position, null, b.code, b.problem)::jobtree.dead_item) into v_bad from bad b;
+        perform jobtree.bury_items(v_bad, false);
       else
         perform jobtree.insert_payloads(v_job, v_payloads[v_run.first : v_run.last]);
       end if;
@@ -5025,6 +5068,9 @@ $$;
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
 language sql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
   select coalesce(array_agg(o.id order by o.n), '{}')
   from (
@@ -5036,7 +5082,7 @@ as $$
   ) o
 $$;
 
--- The initial state of the operation that a filter describes.
+-- The initial state of the operation that a filter describes, with how many items it selects.
 --
 -- p_kind, p_filter, p_payload   as start_operation takes them
 -- returns    a row that is not in the table yet
@@ -5056,12 +5102,15 @@ declare
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
+  v_empty constant text := (select min(e.key) from jsonb_each(v_filter) e where e.value = '[]');
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
     raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+  elsif v_empty is not null then
+    raise exception 'filter.% is empty.', v_empty using errcode = 'JT002', column = 'filter.' || v_empty;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
     raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(
@@ -5091,22 +5140,11 @@ begin
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
+  v_operation.total := case
+    when p_kind in ('CANCEL', 'PROMOTE') then (select coalesce(sum(bit_count(m.items)), 0) from jobtree.matching_pending(v_operation) m)
+    else (select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null))
+  end;
   return v_operation;
-end
-$$;
-
--- How many items an operation selects before it begins.
-create or replace function jobtree.operation_total(p_operation jobtree.operation)
-returns bigint
-language plpgsql stable
-as $$
-begin
-  if p_operation.kind in ('CANCEL', 'PROMOTE') then
-    return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
-  end if;
-  return (
-    select count(*) from jobtree.matching_dead_letters(p_operation, p_operation.next_job_id, p_operation.next_position, null)
-  );
 end
 $$;
 
@@ -5179,7 +5217,7 @@ $$;
 -- p_ranges, p_items   how many ranges, and items of these, approximately
 -- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
 --            is pending now is in a range that begins in this part or an earlier one, even if it moves to another range later
-create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer default 1000, p_items bigint default 25600)
+create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer, p_items bigint)
 returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
 language plpgsql stable
 set jit = off
@@ -5544,100 +5582,6 @@ begin
 end
 $$;
 
--- Does the next batch of an operation that makes scheduled items ready before their time: a number of entries at a time, in the order of their
--- jobs and positions. The items go behind what is ready, in this order, and keep their priorities, attempt numbers and failures. An item with
--- a serialize key is the head of its line already.
---
--- p_until    when to stop; the step that is in progress then is completed
--- p_limit    at how many entries a step looks at most
--- returns    the operation's new state; whether to continue at once; and the types that got ready items, and how many
--- locks      queue entries, skipping locked ones
-create or replace function jobtree.promote_matching(
-  p_operation jobtree.operation, p_until timestamptz, p_limit integer default 1000
-)
-returns table (operation jobtree.operation, more boolean, ready jsonb)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_window record;
-  v_found record;
-  v_taken record;
-begin
-  operation := p_operation;
-  loop
-    select * into v_window from jobtree.pending_window(operation, p_limit, 5120);
-    more := found;
-    exit when not more;
-    operation.next_job_id := v_window.from_job_id;
-    operation.next_position := v_window.from_position;
-
-    select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
-      array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.matching) as matching
-    into v_found
-    from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m;
-
-    -- Only unchanged entries that are still scheduled. Any change removes items from an entry, or puts them back with another attempt number
-    -- or at another time.
-    select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.matching) as matching,
-      coalesce(sum(bit_count(w.matching)), 0) as items
-    into v_taken
-    from (
-      select q.ctid as tid, q as entry, f.matching
-      from unnest(v_found.job_ids, v_found.positions, v_found.counts, v_found.attempts, v_found.matching)
-        f(job_id, position, count, attempt, matching)
-      join jobtree.queue_entry q on q.job_id = f.job_id and q.position = f.position
-      where q.count = f.count and q.attempt = f.attempt and q.ready_at <= p_operation.requested_at
-        -- Written as in no partial index: only the primary key finds a row with one probe.
-        and coalesce(q.run_at < 'infinity', false)
-      order by q.job_id, q.position
-      for update of q skip locked
-    ) w;
-    if v_taken.items > 0 then
-      delete from jobtree.queue_entry q where q.ctid = any (v_taken.tids);
-      perform jobtree.put_back_rest(v_taken.entries, v_taken.matching);
-      perform jobtree.put_back_rest(
-        array(
-          select row(
-            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now,
-            e.lost
-          )::jobtree.queue_entry
-          from unnest(v_taken.entries) e
-        ),
-        array(select ~u from unnest(v_taken.matching) u)
-      );
-      -- From now on these are due; a lifetime counts from this time.
-      update jobtree.job_item i set run_at = v_now
-      from unnest(v_taken.entries, v_taken.matching)
-        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
-      where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
-        and get_bit(e.matching, (i.position - e.position)::integer) = 1 and i.run_at > v_now;
-      ready := jobtree.add_up(ready, (
-        select jsonb_object_agg(t.type, t.items)
-        from (
-          select e.type, sum(bit_count(e.matching)) as items
-          from unnest(v_taken.entries, v_taken.matching)
-            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
-          group by e.type
-        ) t
-      ));
-    end if;
-    operation.done := operation.done + v_taken.items;
-    operation.was_busy := operation.was_busy or v_taken.items < v_found.items;
-    operation.next_job_id := v_window.last_job_id;
-    operation.next_position := v_window.last_position;
-    exit when clock_timestamp() > p_until;
-  end loop;
-  return next;
-end
-$$;
-
 -- Passes on serialize keys whose heads have ended: the next item of each line becomes the head and enters the queue. A key without a next
 -- item is removed.
 --
@@ -5693,13 +5637,14 @@ begin
     delete from jobtree.serialize_key k where k.key = any (array(select f.key from first f where f.tid is null))
   )
   select array_agg(n.key) || array(select f.key from first f where f.tid is null) as keys,
-    array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
-    array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
+    array_agg(row(
+      n.job_id, n.position, n.attempt, n.priority, case when n.run_at > v_now then n.run_at end, null
+    )::jobtree.waiting_item) as items,
     jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready
   into v_next
   from next n;
-  if v_next.job_ids is not null then
-    perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
+  if v_next.items is not null then
+    perform jobtree.requeue(v_next.items, true);
   end if;
   if cardinality(v_next.keys) = cardinality(p_keys) then
     return query select null::text[], null::uuid[], null::bigint[], v_next.ready;
@@ -5714,32 +5659,56 @@ begin
 end
 $$;
 
--- Removes, of items that have just failed again, the failure that is no longer among the last twenty.
+-- Makes scheduled items ready before their time. They go behind what is ready, in the order of their jobs and positions, and keep their
+-- priorities, attempt numbers and failures. An item with a serialize key is the head of its line already.
 --
--- p_lease_ids, p_numbers   the assignments
-create or replace function jobtree.prune_failures(p_lease_ids uuid[], p_numbers integer[])
-returns void
-language sql volatile
+-- p_ranges   the items (matching_pending)
+-- p_by       only what has been scheduled until then
+-- returns    how many items: locked ones are left; and the types that got ready items, and how many
+-- locks      queue entries, skipping locked ones
+create or replace function jobtree.promote_pending(p_ranges jobtree.pending_range[], p_by timestamptz)
+returns table (done bigint, ready jsonb)
+language plpgsql volatile
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
-set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
-  delete from jobtree.failure f where f.ctid = any (array(
-    select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
-    cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
-    cross join lateral (
-      select from jobtree.failure f
-      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt and f.lease_id = l.id
-      offset 0
-    ) n
-    cross join lateral (
-      select f.ctid as tid from jobtree.failure f
-      where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
-      offset 0
-    ) o
-  ))
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_taken record;
+begin
+  select t.* into v_taken from jobtree.take_entries(p_ranges, p_by) t;
+  done := 0;
+  if v_taken.entries is not null then
+    perform jobtree.put_back_rest(
+      array(
+        select row(
+          e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now,
+          e.lost
+        )::jobtree.queue_entry
+        from unnest(v_taken.entries) e
+      ),
+      array(select ~u from unnest(v_taken.taken) u)
+    );
+    -- From now on these are due; a lifetime counts from this time.
+    update jobtree.job_item i set run_at = v_now
+    from unnest(v_taken.entries, v_taken.taken)
+      e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
+    where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
+      and get_bit(e.taken, (i.position - e.position)::integer) = 1 and i.run_at > v_now;
+    select sum(t.items), jsonb_object_agg(t.type, t.items) into done, ready
+    from (
+      select e.type, sum(bit_count(e.taken)) as items
+      from unnest(v_taken.entries, v_taken.taken)
+        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
+      group by e.type
+    ) t;
+  end if;
+  return next;
+end
 $$;
 
 -- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
@@ -5786,7 +5755,7 @@ as $$
   ))
 $$;
 
--- Deletes the rows of an upload that is removed, or that has expired while no file import reads it: up to p_limit chunks, and after the
+-- Deletes the rows of an upload that is removed, or that has expired while no file import reads it: up to p_limit parts, and after the
 -- last one the upload. Call it again at once as long as it returns true. Objects in an object store must be deleted before: lease_removal.
 --
 -- returns    whether it did anything
@@ -5798,27 +5767,22 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  -- Rows of objects are small: they contain no data.
-  v_object_limit constant integer := p_limit * 32;
   v_id uuid;
-  v_chunks integer;
-  v_objects integer;
+  v_limit integer;
+  v_count integer;
 begin
   v_id := jobtree.lease_removal(null, null);
   if v_id is null then
     return false;
   end if;
-  delete from jobtree.upload_chunk c
-  where c.upload_id = v_id and c.position in (
-    select o.position from jobtree.upload_chunk o where o.upload_id = v_id order by o.position limit p_limit
+  -- Rows of objects are small: they contain no data.
+  v_limit := p_limit * case when exists (select from jobtree.upload_part p where p.upload_id = v_id and p.name is not null) then 32 else 1 end;
+  delete from jobtree.upload_part p
+  where p.upload_id = v_id and p.position in (
+    select o.position from jobtree.upload_part o where o.upload_id = v_id order by o.position limit v_limit
   );
-  get diagnostics v_chunks = row_count;
-  delete from jobtree.upload_object c
-  where c.upload_id = v_id and c.position in (
-    select o.position from jobtree.upload_object o where o.upload_id = v_id order by o.position limit v_object_limit
-  );
-  get diagnostics v_objects = row_count;
-  if v_chunks < p_limit and v_objects < v_object_limit then
+  get diagnostics v_count = row_count;
+  if v_count < v_limit then
     with gone as (delete from jobtree.upload u where u.id = v_id returning u.tenant, u.size)
     insert into jobtree.stored_delta (tenant, items, bytes)
     select coalesce(g.tenant, ''), 0, -g.size from gone g where g.size > 0;
@@ -5827,53 +5791,18 @@ begin
 end
 $$;
 
--- Puts the rest of an entry back into the queue when a part of it is leased: the items before the part, and those after it, each in their
--- old place. The rest of a small entry gets the size of the whole, so that nobody has to measure payloads.
+-- Puts the rest of entries back into the queue when some of their items are taken out, each in its old place and under the same conditions.
+-- The rest of a small entry gets the size of the whole, so that nobody has to measure payloads.
 --
--- p_job_id … p_lost   the columns of the entry, which is deleted
--- p_from, p_taken   the part: its first item, from 0, and how many
-create or replace function jobtree.put_back(
-  p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_keyed boolean, p_ready_at timestamptz, p_lost boolean, p_from integer, p_taken integer
-)
+-- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
+create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
 returns void
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_first integer := 0;
-  v_count integer := p_from;
-  v_bytes bigint;
 begin
-  for v_part in 1 .. 2 loop
-    if v_count > 0 then
-      v_bytes := p_bytes;
-      if p_bytes > 100000 then
-        select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
-        where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
-      end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at, lost)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at, p_lost);
-    end if;
-    v_first := p_from + p_taken;
-    v_count := p_count - v_first;
-  end loop;
-end
-$$;
-
--- Puts the rest of entries back into the queue when some of their items are taken out, each in its old place and under the same conditions.
--- The rest of a small entry gets the size of the whole, as in put_back.
---
--- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
-create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
-returns void
-language sql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
   insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost)
   select e.job_id, e.position + r."from", e.place + r."from",
     case when e.bytes > 100000 then (
@@ -5883,54 +5812,7 @@ as $$
     e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at, e.lost
   -- Subscripts would read the arrays from their start for each column.
   from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
-  cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
-$$;
-
--- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
--- servers that call this check whether they are valid schemas, and what they cost.
---
--- p_payload, p_result   JSON Schemas; null to accept anything, but not both
--- returns    whether the version is new; false if it exists with these schemas
--- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
---            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
-create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
-returns boolean
-language plpgsql volatile
-as $$
-declare
-  v_old jobtree.type_schema;
-  v_most integer;
-begin
-  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-  if v_old.id is null then
-    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
-    end if;
-    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
-    v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
-    if v_most <= (
-      select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
-    ) then
-      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
-        using errcode = 'JT002', column = 'version';
-    end if;
-    loop
-      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
-      on conflict (type, version) do nothing;
-      if found then
-        return true;
-      end if;
-      -- Another call has just registered it, unless one has removed it since.
-      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
-      exit when found;
-    end loop;
-  end if;
-  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
-    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
-      using errcode = 'JT002', column = 'version';
-  end if;
-  return false;
+  cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r;
 end
 $$;
 
@@ -6030,7 +5912,8 @@ begin
       end
     from jobtree.queue q
     cross join lateral (
-      select q.concurrency - coalesce(sum(d.items), 0) as places from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
+      select q.concurrency - coalesce(sum(d.items), 0) - case when q.limited_by is null then 0 else jobtree.uncounted_items(q.type) end as places
+      from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
     ) h
     cross join lateral (
       select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval
@@ -6046,7 +5929,7 @@ $$;
 -- which ends when there have been fewer for a whole interval.
 --
 -- returns    how many alerts it has raised
--- locks      the rows of dead_letter_alert that change, in the order of their types
+-- locks      the rows of queue that change, skipping locked ones, once all is counted
 create or replace function jobtree.raise_alerts()
 returns integer
 language plpgsql volatile
@@ -6063,43 +5946,57 @@ declare
   v_raised integer := 0;
 begin
   for v_alert in
-    select a.*, a.interval_ms * interval '1 millisecond' as period, a.count = (
-      -- Stops counting at the threshold.
-      select count(*) from (
-        select from jobtree.dead_letter d
-        where d.type = a.type and d.died_at > v_now - a.interval_ms * interval '1 millisecond'
-        limit a.count
-      ) d
-    ) as is_over
-    from jobtree.dead_letter_alert a
-    order by a.type
+    select a.*, case when a.is_over and a.alert_spell_at is null then (
+      select json_build_object('count', coalesce(sum(g.count), 0), 'groups',
+        json_agg(json_build_object('id', 'DeadLetterGroup:' || g.id, 'code', g.code, 'pattern', g.pattern, 'count', g.count) order by g.n)
+          filter (where g.n <= 3))
+      from (
+        select d.fingerprint as id, min(d.code) as code, min(d.pattern) as pattern, count(*) as count,
+          row_number() over (order by count(*) desc, d.fingerprint) as n
+        from jobtree.dead_letter d
+        where d.type = a.type and d.died_at > v_now - a.period
+        group by d.fingerprint
+      ) g
+    ) end as found
+    from (
+      select q.*, p.period, q.alert_count = (
+        -- Stops counting at the threshold.
+        select count(*) from (
+          select from jobtree.dead_letter d
+          where d.type = q.type and d.died_at > v_now - p.period
+          limit q.alert_count
+        ) d
+      ) as is_over
+      from jobtree.queue q
+      cross join lateral (select q.alert_interval_ms * interval '1 millisecond' as period) p
+      where q.alert_count is not null
+      offset 0
+    ) a
+    -- By what was counted, so that all is counted before the first row is locked: claims of a limited type need its row.
+    order by a.is_over, a.type
   loop
-    if v_alert.is_over and v_alert.spell_at is null then
-      update jobtree.dead_letter_alert a set spell_at = v_now, seen_at = v_now where a.type = v_alert.type and a.spell_at is null;
-      -- Another server was faster.
-      continue when not found;
+    -- It is as it was, and was seen not long ago.
+    continue when case when v_alert.is_over then v_alert.alert_seen_at >= v_now - v_alert.period / 20
+      else (v_alert.alert_seen_at < v_now - v_alert.period) is not true end;
+    perform 1 from jobtree.queue q
+    where q.type = v_alert.type and q.alert_spell_at is not distinct from v_alert.alert_spell_at
+      and (q.alert_endpoint, q.alert_count, q.alert_interval_ms) = (v_alert.alert_endpoint, v_alert.alert_count, v_alert.alert_interval_ms)
+    for no key update skip locked;
+    -- Another server was faster, the alert has changed, or somebody has locked the type: that one is looked at next time.
+    continue when not found;
+    if v_alert.is_over and v_alert.alert_spell_at is null then
+      update jobtree.queue q set alert_spell_at = v_now, alert_seen_at = v_now where q.type = v_alert.type;
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
-      select i.id, 'alert_' || i.id, v_alert.endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
-        'type', jobtree.name_within(v_alert.type, v_alert.endpoint), 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
+      select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
+        'type', jobtree.name_within(v_alert.type, v_alert.alert_endpoint), 'threshold', v_alert.alert_count, 'intervalMs', v_alert.alert_interval_ms,
+        'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
       ))::text, v_now, v_now
-      from (select jobtree.new_id() as id) i
-      cross join (
-        select coalesce(sum(g.count), 0) as count,
-          json_agg(json_build_object('id', 'DeadLetterGroup:' || g.id, 'code', g.code, 'pattern', g.pattern, 'count', g.count) order by g.n)
-            filter (where g.n <= 3) as largest
-        from (
-          select d.fingerprint as id, min(d.code) as code, min(d.pattern) as pattern, count(*) as count,
-            row_number() over (order by count(*) desc, d.fingerprint) as n
-          from jobtree.dead_letter d
-          where d.type = v_alert.type and d.died_at > v_now - v_alert.period
-          group by d.fingerprint
-        ) g
-      ) g;
-    elsif v_alert.is_over and v_alert.seen_at < v_now - v_alert.period / 20 then
-      update jobtree.dead_letter_alert a set seen_at = v_now where a.type = v_alert.type;
-    elsif not v_alert.is_over and v_alert.seen_at < v_now - v_alert.period then
-      update jobtree.dead_letter_alert a set spell_at = null, seen_at = null where a.type = v_alert.type;
+      from (select jobtree.new_id() as id) i;
+    elsif v_alert.is_over then
+      update jobtree.queue q set alert_seen_at = v_now where q.type = v_alert.type;
+    else
+      update jobtree.queue q set alert_spell_at = null, alert_seen_at = null where q.type = v_alert.type;
     end if;
   end loop;
   return v_raised;
@@ -6124,24 +6021,13 @@ as $$
   ) t
 $$;
 
--- When a tree that is complete may be reaped; null for never. Where the servers' default applies, that counts from this time.
---
--- p_retention_seconds of the root
-create or replace function jobtree.reap_time(p_retention_seconds integer, p_completed_at timestamptz)
-returns timestamptz
-language sql stable parallel safe
-as $$
-  select case when p_retention_seconds is distinct from -1 then p_completed_at + make_interval(secs => coalesce(p_retention_seconds, 0)) end
-$$;
-
 -- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
--- nothing of them can be replayed, and their dedupe keys are free. Trees that is_kept holds back come later.
+-- nothing of them can be replayed, and their dedupe keys are free. Trees that are held, or that is_kept holds back, come later.
 --
 -- p_default_seconds   the retention of trees without their own; null for ever
 -- p_limit             how many trees may be marked at a time: it fills up to this number
 -- returns             how many it has marked
--- locks               the roots' job_progress rows, and then the rows of jobs with dedupe keys; skips trees of which a fold, a replay or a
---                     change of the retention has locked one
+-- locks               the trees, and then the rows of jobs with dedupe keys; skips trees of which one of these is locked
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
@@ -6154,7 +6040,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree_deletion d where d.reaped);
+  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
   v_roots uuid[];
   v_marked uuid[];
 begin
@@ -6162,19 +6048,21 @@ begin
     return 0;
   end if;
   with own as (
-    select p.job_id from jobtree.job_progress p
-    where not p.default_retention and p.reap_at <= v_now and not jobtree.is_kept(p.job_id)
-    order by p.reap_at
+    select t.root_id from jobtree.tree t
+    where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'
+      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+    order by t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second'
     limit v_limit
     for no key update skip locked
   ), others as (
-    select p.job_id from jobtree.job_progress p
-    where p.default_retention and p.reap_at <= v_now - p_default_seconds * interval '1 second' and not jobtree.is_kept(p.job_id)
-    order by p.reap_at
+    select t.root_id from jobtree.tree t
+    where t.completed_at <= v_now - p_default_seconds * interval '1 second'
+      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+    order by t.completed_at
     limit v_limit
     for no key update skip locked
   )
-  select array_agg(u.job_id) into v_roots from (select * from own union all select * from others) u;
+  select array_agg(u.root_id) into v_roots from (select * from own union all select * from others) u;
   if v_roots is null then
     return 0;
   end if;
@@ -6190,13 +6078,14 @@ begin
   from unnest(v_roots) r
   where r not in (select k.root_id from keyed k where k.id not in (select f.id from free f));
   update jobtree.job j set dedupe_key = null where j.root_id = any (v_marked) and j.dedupe_key is not null;
-  insert into jobtree.tree_deletion (root_id, requested_at, reaped, item_count)
-  select j.root_id, v_now, true, sum(p.item_count)
-  from jobtree.job j
-  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
-  where j.root_id = any (v_marked)
-  group by j.root_id
-  on conflict (root_id) do nothing;
+  update jobtree.tree t
+  set deletion = 'REAPED', deletion_requested_at = v_now, item_count = (
+    select sum(p.item_count)
+    from jobtree.job j
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.root_id = t.root_id
+  )
+  where t.root_id = any (v_marked);
   return coalesce(cardinality(v_marked), 0);
 end
 $$;
@@ -6238,13 +6127,11 @@ begin
     where l.id = g.lease_id
   )
   select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
-    array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
-    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities,
-    array_agg(g.lost) as lost
+    array_agg(row(g.job_id, g.position, g.attempt, g.priority, null, g.lost)::jobtree.waiting_item) as items
   into v_given
   from given g;
 
-  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false, v_given.lost);
+  perform jobtree.requeue(v_given.items, false);
   perform jobtree.prune_leases(array(select jobtree.lease_id(u) from unnest(p_ids) u));
   return query
   select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
@@ -6255,17 +6142,20 @@ end
 $$;
 
 -- Makes the items of a job that no longer waits for other jobs available, up to p_limit entries: they become ready, behind everything that
--- is ready already, or scheduled if their run_at is ahead. Repeat until done.
+-- is ready already, or scheduled if their run_at is ahead. Items with serialize keys go into the lines of these, from the
+-- first on; those that are locked, or whose keys are, are left for the next call, together with all later ones of the same key. Repeat until done.
 --
 -- p_from     the position to continue from
 -- returns    the job's type; how many entries; how many items are ready; the position to continue from, 0 for another pass; and whether
 --            nothing is left to release
--- locks      queue entries, those of release_keyed, and at the end the job's row and that of exclude_adders, skipping locked ones
+-- locks      queue entries, keys, and at the end the job's row and that of exclude_adders, skipping locked ones
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6274,7 +6164,10 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job record;
   v_released record;
-  v_keyed record;
+  v_positions bigint[];
+  v_keys text[];
+  v_locked text[];
+  v_entering jobtree.waiting_item[];
   v_is_alone boolean;
 begin
   select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
@@ -6305,9 +6198,47 @@ begin
   ready := v_released.ready;
   next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
   if entries < p_limit and v_job.is_due then
-    select * into v_keyed from jobtree.release_keyed(p_job_id, p_limit);
-    entries := entries + v_keyed.entered;
-    ready := ready + v_keyed.ready;
+    select array_agg(q.position), array_agg(i.key) into v_positions, v_keys
+    from (
+      select q.position from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
+      order by q.position
+      limit p_limit
+    ) q
+    -- Looked up one by one, here and below: a join might scan all items of the job for each.
+    cross join lateral (
+      select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
+    ) i;
+  end if;
+  if v_positions is not null then
+    -- Before the entries: then an earlier one of the key, which another call had, is either gone or seen as locked.
+    v_locked := jobtree.lock_keys(v_keys, false);
+    with picked as materialized (
+      select q.position from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.position = any (v_positions) and coalesce(q.run_at = 'infinity', false)
+      for update skip locked
+    ), listed as (
+      select w.position, bool_and(w.position in (select p.position from picked p)) over (partition by w.key order by w.position) as is_next
+      from unnest(v_positions, v_keys) w(position, key)
+      where (w.key in (select k from unnest(v_locked) k)) is true
+    ), gone as (
+      delete from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.position = any (array(select l.position from listed l where l.is_next))
+      returning q.*
+    )
+    select array_agg(row(
+      p_job_id, g.position, g.attempt, g.priority, case when i.run_at > v_now then i.run_at end, null
+    )::jobtree.waiting_item order by g.position)
+    into v_entering
+    from gone g
+    cross join lateral (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = g.position offset 0) i;
+  end if;
+  if v_entering is not null then
+    entries := entries + cardinality(v_entering);
+    ready := ready + jobtree.enter_keys(v_entering, true);
+  end if;
+  if v_positions is not null then
+    perform jobtree.drop_keys(v_locked);
   end if;
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
@@ -6319,72 +6250,6 @@ begin
     update jobtree.job j set releasing = false where j.id = p_job_id;
   end if;
   return next;
-end
-$$;
-
--- Puts the items of a job that no longer waits into the lines of their serialize keys, up to p_limit of them from the first on: what
--- release_items does with all others. Items whose keys are locked are left for the next call, together with all later ones of the same key.
---
--- returns    how many, and how many of them are ready
--- locks      queue entries and keys, skipping locked ones
-create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
-returns table (entered integer, ready integer)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_waiting record;
-  v_keys text[];
-  v_entering record;
-begin
-  select array_agg(p.tid) as tids, array_agg(p.key) as keys into v_waiting
-  from (
-    select q.tid, i.key
-    from (
-      select q.ctid as tid, q.position from jobtree.queue_entry q
-      where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
-      order by q.position
-      limit p_limit
-      for update skip locked
-    ) q
-    -- Looked up one by one: a join might scan all items of the job for each.
-    cross join lateral (
-      select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
-    ) i
-  ) p;
-  if v_waiting.tids is null then
-    return query select 0, 0;
-    return;
-  end if;
-  v_keys := jobtree.lock_keys(v_waiting.keys, false);
-
-  with gone as (
-    delete from jobtree.queue_entry q
-    where q.ctid = any (array(
-      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where (w.key in (select k from unnest(v_keys) k)) is true
-    ))
-    returning q.*
-  )
-  select array_agg(g.position order by g.position) as positions, array_agg(g.attempt order by g.position) as attempts,
-    array_agg(g.priority order by g.position) as priorities,
-    array_agg(case when i.run_at > v_now then i.run_at end order by g.position) as run_at
-  into v_entering
-  from gone g
-  cross join lateral (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = g.position offset 0) i;
-  if v_entering.positions is null then
-    return query select 0, 0;
-    return;
-  end if;
-  return query select cardinality(v_entering.positions), jobtree.enter_keys(
-    array_fill(p_job_id, array[cardinality(v_entering.positions)]), v_entering.positions, v_entering.attempts,
-    v_entering.priorities, v_entering.run_at, true
-  );
 end
 $$;
 
@@ -6416,7 +6281,7 @@ $$;
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
--- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the root's job_progress row
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the tree
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
@@ -6454,33 +6319,32 @@ begin
     ) u
     group by u.id
   ), known as (
-    select p.*, n.replayed, n.opened
+    select n.*, p.version, p.completed_at
     from (
       select o.id, o.replayed, true as opened from opened o
       union all
       select p_root_id, 0, false where p_root_id not in (select o.id from opened o)
     ) n
     cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
-  )
-  select array_agg(row(
-      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded,
-      k.failed - k.replayed, k.cancelled,
-      k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
-      k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
-      case when k.is_root then (
+  ), reopened as (
+    update jobtree.job_progress p
+    set version = p.version + 1, generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
+      completed_at = case when not k.opened then p.completed_at end, outcome = case when not k.opened then p.outcome end, changed_at = clock_timestamp(),
+      open_jobs = p.open_jobs + case when p.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
+      tree_outcome = case when p.is_root then (
         -- The worst outcome of the jobs that are still complete.
-        select jobtree.worst_outcome(array_agg(distinct p.outcome))
+        select jobtree.worst_outcome(array_agg(distinct r.outcome))
         from jobtree.job j
-        cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+        cross join lateral (select r.outcome from jobtree.job_progress r where r.job_id = j.id order by r.version desc limit 1) r
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions, clock_timestamp(), null, false, k.bytes,
-      k.tree_failed - case when k.is_root then cardinality(p_job_ids) else 0 end, null, k.pace
-    )::jobtree.job_progress)
-  into v_rows
-  from known k;
-
-  delete from jobtree.job_progress p using unnest(v_rows) r where p.job_id = r.job_id and p.version < r.version;
-  insert into jobtree.job_progress select r.* from unnest(v_rows) r;
+      ) end,
+      tree_failed = p.tree_failed - case when p.is_root then cardinality(p_job_ids) else 0 end
+    from known k
+    where p.job_id = k.id and p.version = k.version
+    returning p as progress
+  )
+  select array_agg(r.progress) into v_rows from reopened r;
+  update jobtree.tree t set completed_at = null where t.root_id = p_root_id and t.completed_at is not null;
   return v_rows;
 end
 $$;
@@ -6579,13 +6443,14 @@ $$;
 -- p_job_ids, p_positions   the items, all of one tree and none twice. Those that are not dead letters, or whose job was cancelled, are
 --            ignored
 -- p_payload  the new payload of the items; null to keep theirs
+-- p_patch    what changes in the payload of each (merge_patch), if p_payload is null
 -- returns    the replayed items; and the types that have ready items now, and how many: {type: count}
--- locks      the root's job_progress row, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
+-- locks      those of lock_root, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
 --            their ids, so that calls that cancel or delete them wait; the rows of the jobs that are unsealed, in the same order; and
 --            serialize keys
 -- notifies   as fold_trees does
--- errors     JT001 the tree is gone, or is being deleted
-create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
+-- errors     those of lock_root
+create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null, p_patch json default null)
 returns table (job_ids uuid[], positions bigint[], ready jsonb)
 language plpgsql volatile
 set jit = off
@@ -6599,17 +6464,8 @@ as $$
 declare
   v_durability constant text := current_setting('synchronous_commit');
   v_dead record;
-  v_kept record;
-  v_part record;
 begin
-  loop
-    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-    if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
-      raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
-    end if;
-  end loop;
+  perform jobtree.lock_root(p_root_id);
   select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_dead
   from (
     select d.job_id, d.position from jobtree.dead_letter d
@@ -6621,9 +6477,6 @@ begin
   perform jobtree.fold_trees(array[p_root_id], array[0]);
   perform set_config('synchronous_commit', v_durability, true);
   perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
-    raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
-  end if;
 
   with gone as (
     delete from jobtree.dead_letter d
@@ -6643,15 +6496,16 @@ begin
   ), undone as (
     delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
   ), corrected as (
-    update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
+    update jobtree.job_item i set payload = n.payload, payload_bytes = octet_length(n.payload::text)
     from gone g join jobtree.job_item b on b.job_id = g.job_id and b.position = g.position
-    where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+    cross join lateral (select coalesce(p_payload, jobtree.merge_patch(b.payload, p_patch)) as payload) n
+    where (p_payload is not null or p_patch is not null) and i.job_id = g.job_id and i.position = g.position
     returning i.job_id, i.payload_bytes - b.payload_bytes as bytes
   ), resized as (
     insert into jobtree.progress_delta (root_id, job_id, bytes)
     select p_root_id, c.job_id, sum(c.bytes) from corrected c group by c.job_id
   ), counted as (
-    select g.*, coalesce(i.priority, g.priority) as item_priority, i.serialize_key is not null as keyed, coalesce((
+    select g.job_id, g.position, g.type, coalesce(i.priority, g.priority) as priority, i.serialize_key is not null as keyed, coalesce((
         select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
       ), 0) as attempt
     from gone g
@@ -6660,41 +6514,31 @@ begin
     insert into jobtree.replay as r (job_id, position, attempt)
     select c.job_id, c.position, c.attempt from counted c
     on conflict on constraint replay_pkey do update set attempt = excluded.attempt
+  ), head as (
+    delete from jobtree.ended_head e using counted c
+    where c.keyed and e.job_id = c.job_id and e.position = c.position and e.held
+    returning e.job_id, e.position
   )
-  select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
-    array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
-    array_agg(c.item_priority order by c.job_id, c.position) as priorities, array_agg(c.keyed order by c.job_id, c.position) as keyed, jobtree.count_names(array_agg(c.type)) as ready
+  select array_agg(c.job_id) as job_ids, array_agg(c.position) as positions, jobtree.count_names(array_agg(c.type)) as ready,
+    array_agg(c.item) filter (where c.enters) as entering, array_agg(c.item) filter (where not c.enters) as returning
   into v_dead
-  from counted c;
+  from (
+    select c.job_id, c.position, c.type, row(c.job_id, c.position, c.attempt + 1, c.priority, null, null)::jobtree.waiting_item as item,
+      c.keyed and (c.job_id, c.position) not in (select h.job_id, h.position from head h) as enters
+    from counted c
+    order by c.job_id, c.position
+  ) c;
   if v_dead.job_ids is null then
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
   perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
-  with kept as (
-    delete from jobtree.ended_head e
-    using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)
-    where u.keyed and e.job_id = u.job_id and e.position = u.position and e.held
-    returning e.job_id, e.position
-  )
-  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_kept from kept k;
-  for v_part in
-    select u.enters, array_agg(u.job_id order by u.n) as job_ids, array_agg(u.position order by u.n) as positions,
-      array_agg(u.attempt order by u.n) as attempts, array_agg(u.priority order by u.n) as priorities,
-      array_fill(null::timestamptz, array[count(*)::integer]) as run_at
-    from (
-      select u.*, u.keyed and (u.job_id, u.position) not in (select k.* from unnest(v_kept.job_ids, v_kept.positions) k(job_id, position)) as enters
-      from unnest(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities, v_dead.keyed)
-        with ordinality u(job_id, position, attempt, priority, keyed, n)
-    ) u
-    group by u.enters
-  loop
-    if v_part.enters then
-      perform jobtree.enter_keys(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
-    else
-      perform jobtree.requeue(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
-    end if;
-  end loop;
+  if v_dead.returning is not null then
+    perform jobtree.requeue(v_dead.returning, true);
+  end if;
+  if v_dead.entering is not null then
+    perform jobtree.enter_keys(v_dead.entering, true);
+  end if;
   return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;
@@ -6724,7 +6568,11 @@ begin
       'index', u.n - 1,
       'status', case
         when p_problems ? u.n::text then 'INVALID'
-        when l.id is not null and k.id is null then 'BUSY'
+        -- Locked, or put off by judge_reports.
+        when l.id is not null and case
+          when k.id is null then true
+          when u.number > 0 then get_bit(l.open, u.number - 1) = 1 and not k.cancelled
+        end then 'BUSY'
         when o.lease_id = u.lease_id and not o.failed and w.report ->> 'failure' is null and w.report ->> 'snoozeMs' is null
           and o.result::jsonb = coalesce(w.report -> 'result', 'null')::jsonb then 'DUPLICATE'
         when f.lease_id is not null then 'DUPLICATE'
@@ -6762,6 +6610,7 @@ $$;
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
+--   BUSY       nothing changes, since the results before it would feed about 20 MB already: report it again
 --   INVALID    its content is invalid (report_problem, feed_problem): nothing changes, and the worker keeps the assignment
 -- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
@@ -6787,7 +6636,10 @@ begin
   if p_reports is null or array_position(v_ids, null) is not null then
     raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
   end if;
-  perform jobtree.check_text(p_reports);
+  if strpos(p_reports::text, '\u') > 0 then
+    -- As in check_items.
+    perform p_reports::jsonb;
+  end if;
   if v_ids is null then
     return query select null::uuid[], null::jsonb, null::json;
     return;
@@ -6976,16 +6828,10 @@ $$;
 
 -- Puts items back into the queue; neighbours that wait under the same conditions share an entry.
 --
--- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
---            and when it is due, null for now
+-- p_items    the items, which are in no entry, and of which those with serialize keys are heads
 -- p_last     whether they go to the end of what is ready, or back to their old place
--- p_lost     whether the worker of each has fallen silent; null for none
 -- locks      none
-create or replace function jobtree.requeue(
-  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean,
-  p_lost boolean[] default null
-)
+create or replace function jobtree.requeue(p_items jobtree.waiting_item[], p_last boolean)
 returns void
 language plpgsql volatile
 set jit = off
@@ -7001,16 +6847,17 @@ begin
   from (
     select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, u.lost, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run,
+        jobtree.entry_size(max(u.payload_bytes) over (partition by u.job_id)) as size
       from (
         select u.job_id, u.position, u.attempt, u.priority, u.run_at, coalesce(u.lost, false) as lost, i.payload_bytes,
           i.serialize_key is not null as keyed
-        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at, p_lost) u(job_id, position, attempt, priority, run_at, lost)
+        from unnest(p_items) u
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
-    -- Keeps entries at 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / 128
+    -- Keeps entries small, as insert_items does, however many leases end here.
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / u.size
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;
@@ -7021,11 +6868,14 @@ $$;
 -- for longer than a moment are skipped, and tried again at the end.
 --
 -- p_limit    the maximum number of dead letters; it also stops after a moment, as it does for pending items
+-- p_checked  of a replay with a patch, which items of the batch may have their new payloads: {afterJobId, afterPosition, toJobId?,
+--            toPosition?, valid: {job id: [position]}, problem}; to: the last item that was checked. The others are skipped, the first of them
+--            because of the problem. Nothing is done if the operation is no longer where they were read. By default all may
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
 --            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
---            discard_items, waiting a moment for each, or those of cancel_pending or promote_matching
-create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
+--            discard_items, waiting a moment for each, or those of run_pending
+create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000, p_checked jsonb default null)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 -- Other trees wait until this one is done.
@@ -7037,6 +6887,7 @@ declare
   v_operation jobtree.operation;
   v_found bigint := 0;
   v_part record;
+  v_positions bigint[];
   v_replayed record;
   v_pending record;
 begin
@@ -7050,22 +6901,26 @@ begin
     return next;
     return;
   end if;
-
-  if v_operation.kind = 'CANCEL' then
-    select * into v_pending from jobtree.cancel_matching(v_operation, v_until);
-    root_ids := v_pending.root_ids;
-  elsif v_operation.kind = 'PROMOTE' then
-    select * into v_pending from jobtree.promote_matching(v_operation, v_until);
+  if p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
+      <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint) then
+    more := true;
+    return next;
+    return;
   end if;
+
   if v_operation.kind in ('CANCEL', 'PROMOTE') then
+    select * into v_pending from jobtree.run_pending(v_operation, v_until);
     v_operation := v_pending.operation;
     more := v_pending.more;
+    root_ids := v_pending.root_ids;
     ready := v_pending.ready;
   end if;
   for v_part in
-    select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
+    select m.job_id, m.root_id, array_agg(m.job_id) as job_ids, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
     where v_operation.kind in ('REPLAY', 'DISCARD')
+      -- In the place of those that are no dead letters any more, there may be some that nobody has checked.
+      and coalesce((m.job_id, m.position) <= ((p_checked ->> 'toJobId')::uuid, (p_checked ->> 'toPosition')::bigint), true)
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -7074,13 +6929,20 @@ begin
     v_operation.next_position := v_part.positions[cardinality(v_part.positions)];
     begin
       if v_operation.kind = 'DISCARD' then
-        v_operation.done := v_operation.done + jobtree.discard_items(
-          array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions
-        );
+        v_operation.done := v_operation.done + jobtree.discard_items(v_part.job_ids, v_part.positions);
       else
+        v_positions := v_part.positions;
+        if p_checked is not null then
+          v_positions := array(
+            select u from unnest(v_part.positions) u
+            intersect select e::bigint from jsonb_array_elements_text(p_checked -> 'valid' -> v_part.job_id::text) e
+            order by u
+          );
+        end if;
         select * into v_replayed from jobtree.replay_items(
-          v_part.root_id, array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions, v_operation.payload
+          v_part.root_id, v_part.job_ids[:cardinality(v_positions)], v_positions, v_operation.payload, v_operation.payload_patch
         );
+        v_operation.skipped := v_operation.skipped + cardinality(v_part.positions) - cardinality(v_positions);
         v_operation.done := v_operation.done + cardinality(v_replayed.positions);
         if cardinality(v_replayed.positions) > 0 then
           root_ids := root_ids || v_part.root_id;
@@ -7096,17 +6958,65 @@ begin
     exit when more;
   end loop;
 
-  more := more or v_found >= p_limit;
+  more := more or v_found >= p_limit or coalesce(p_checked ? 'toJobId', false);
   finished := not more and not v_operation.was_busy;
   if not more and v_operation.was_busy then
     v_operation.was_busy := false;
+    -- They are looked at once more.
+    v_operation.skipped := 0;
     v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
     v_operation.next_position := -1;
   end if;
   update jobtree.operation o
-  set done = v_operation.done, was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id,
-    next_position = v_operation.next_position, finished_at = case when finished then clock_timestamp() end
+  set done = v_operation.done, skipped = v_operation.skipped, problem = coalesce(o.problem, p_checked ->> 'problem'),
+    was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id, next_position = v_operation.next_position,
+    finished_at = case when finished then clock_timestamp() end
   where o.id = p_id;
+  return next;
+end
+$$;
+
+-- Does the next batch of an operation that cancels pending items, or makes scheduled ones ready before their time: a number of ranges at a
+-- time, in the order of their jobs and positions.
+--
+-- p_until    when to stop; the step that is in progress then is completed
+-- p_limit    at how many ranges a step looks at most
+-- returns    the operation's new state; whether to continue at once; the trees that changed; and the types that got ready items, and how many
+-- locks      those of cancel_pending or promote_pending
+create or replace function jobtree.run_pending(p_operation jobtree.operation, p_until timestamptz, p_limit integer default 1000)
+returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+as $$
+declare
+  v_window record;
+  v_ranges jobtree.pending_range[];
+  v_step record;
+begin
+  operation := p_operation;
+  loop
+    select * into v_window from jobtree.pending_window(operation, p_limit, case operation.kind when 'CANCEL' then 25600 else 5120 end);
+    more := found;
+    exit when not more;
+    operation.next_job_id := v_window.from_job_id;
+    operation.next_position := v_window.from_position;
+    v_ranges := array(select m from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m);
+    operation.next_job_id := v_window.last_job_id;
+    operation.next_position := v_window.last_position;
+    if v_ranges <> '{}' then
+      if operation.kind = 'CANCEL' then
+        -- With a filter by statuses, an item that became ready now would no longer have the status by which it was selected: promote_blocked
+        -- does it later.
+        select * into v_step from jobtree.cancel_pending(v_ranges, operation.statuses is null);
+        root_ids := array(select unnest(root_ids) union select unnest(v_step.root_ids));
+      else
+        select * into v_step from jobtree.promote_pending(v_ranges, operation.requested_at);
+      end if;
+      operation.done := operation.done + v_step.done;
+      operation.was_busy := operation.was_busy or v_step.done < (select sum(bit_count(r.items)) from unnest(v_ranges) r);
+      ready := jobtree.add_up(ready, v_step.ready);
+    end if;
+    exit when clock_timestamp() > p_until;
+  end loop;
   return next;
 end
 $$;
@@ -7152,8 +7062,8 @@ $$;
 -- p_next_id  where the next batch begins: after this tree; null if there are no more
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and whether
 --            some of them have more to cancel or delete. No row if another transaction is working on it, or there is no such operation
--- locks      the operation's row, skipping it if locked; then, tree by tree, the rows of its jobs in the order of their ids, and those of
---            cancel_job or of delete_job and delete_tree, waiting a moment for each
+-- locks      the operation's row, skipping it if locked; then, tree by tree, its row, shared, the rows of its jobs in the order of their ids and
+--            those of cancel_job, or those of delete_job and delete_tree, waiting a moment for each
 create or replace function jobtree.run_tree_operation(p_id uuid, p_step bigint, p_root_ids uuid[], p_next_id uuid default null)
 returns table (finished boolean, more boolean, root_ids uuid[], unfinished boolean)
 language plpgsql volatile
@@ -7184,6 +7094,7 @@ begin
   foreach v_root_id in array p_root_ids loop
     begin
       if v_operation.kind = 'CANCEL_TREES' then
+        perform 1 from jobtree.tree t where t.root_id = v_root_id for share;
         perform 1 from jobtree.job j where j.root_id = v_root_id order by j.id for no key update;
         if exists (
           select from jobtree.job j
@@ -7194,7 +7105,7 @@ begin
           unfinished := unfinished or v_is_left;
           root_ids := root_ids || v_root_id;
         end if;
-      elsif not exists (select from jobtree.tree_deletion d where d.root_id = v_root_id and not d.reaped) then
+      elsif not exists (select from jobtree.tree t where t.root_id = v_root_id and t.deletion = 'REQUESTED') then
         perform jobtree.delete_job(v_root_id);
         -- What is complete and small is gone at once.
         v_is_left := jobtree.delete_tree(v_root_id, 1000) is distinct from true;
@@ -7225,36 +7136,6 @@ begin
   where o.id = p_id;
   return next;
 end
-$$;
-
--- Seals the children that complete jobs feed: nothing comes any more.
---
--- p_job_ids  the complete jobs
--- returns    the children that are sealed now (done), and the complete jobs of which children could not be locked, for a later call
--- locks      the children's rows in the order of their ids, skipping locked ones
-create or replace function jobtree.seal_children(p_job_ids uuid[])
-returns table (root_id uuid, job_id uuid, done boolean)
-language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-  with waiting as materialized (
-    select c.id, c.parent_id, c.root_id from jobtree.job c
-    where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is null
-  ), free as materialized (
-    select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
-    order by c.id
-    for no key update skip locked
-  ), sealed as (
-    update jobtree.job c set sealed_at = clock_timestamp() where c.id = any (array(select f.id from free f)) returning c.root_id, c.id
-  )
-  select s.root_id, s.id, true from sealed s
-  union all
-  select distinct w.root_id, w.parent_id, false from waiting w where w.id not in (select f.id from free f)
 $$;
 
 -- Declares that a job gets no more items. What open transactions have added still counts, and the job is complete only after they have ended.
@@ -7290,14 +7171,6 @@ begin
 end
 $$;
 
--- Sends one hint, as send_hints does.
-create or replace function jobtree.send_hint(p_topic text, p_payload text)
-returns void
-language sql volatile
-as $$
-  select jobtree.send_hints(p_topic, array[p_payload])
-$$;
-
 -- Sends hints to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
 -- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
 -- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
@@ -7322,7 +7195,7 @@ $$;
 --            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: missing settings stay as they are, and
 --            null removes one. priority to heartbeatIntervalMs are defaults of new jobs; the alert: raise_alerts
 -- locks      the type's row of queue: waits for a claim of the type in progress
--- notifies   send_hint, topic work: there may be work of the type again
+-- notifies   send_hints, topic work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.set_queue(p_type text, p_settings json)
 returns void
@@ -7333,11 +7206,41 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_settings jsonb;
+  v_settings constant jsonb := p_settings::jsonb;
+  v_field text;
+  v_message text;
   v_old jobtree.queue;
   v_new jobtree.queue;
 begin
-  v_settings := jobtree.check_queue(p_type, p_settings);
+  select p.field, p.message into v_field, v_message
+  from (
+    select 'type' as field, 'is missing' as message where p_type is null
+    union all
+    select p.field, p.message from jobtree.input_problem(jsonb_build_object('type', p_type), array['type']) p
+    union all
+    select p.field, p.message
+    from jobtree.input_problem(v_settings, array[
+      'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
+    ]) p
+    union all
+    select concat_ws('.', o.key, nullif(p.field, '')), p.message
+    from (values ('rate', array['limit', 'intervalMs']), ('deadLetterAlert', array['endpoint', 'count', 'intervalMs'])) o(key, keys)
+    cross join lateral (
+      select p.field, p.message from jobtree.input_problem(v_settings -> o.key, o.keys) p
+      union all
+      select k, 'is missing' from unnest(o.keys) k where v_settings -> o.key ->> k is null
+    ) p
+    where v_settings -> o.key <> 'null'
+    union all
+    select 'deadLetterAlert.endpoint', format('is %s, but there is no endpoint of that name', v_settings #>> '{deadLetterAlert,endpoint}')
+    where v_settings -> 'deadLetterAlert' <> 'null'
+      and not exists (select from jobtree.callback_endpoint e where e.name = v_settings #>> '{deadLetterAlert,endpoint}')
+    limit 1
+  ) p;
+  if v_field is not null then
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+
   loop
     insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
     select * into v_old from jobtree.queue q where q.type = p_type for update;
@@ -7355,10 +7258,13 @@ begin
     max_failures_per_item = case when v_settings ? 'maxFailuresPerItem' then s."maxFailuresPerItem" else q.max_failures_per_item end,
     backoff_ms = case when v_settings ? 'backoffMs' then s."backoffMs" else q.backoff_ms end,
     backoff_jitter = case when v_settings ? 'backoffJitter' then round(s."backoffJitter", 9) else q.backoff_jitter end,
-    heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end
+    heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end,
+    alert_endpoint = case when v_settings ? 'deadLetterAlert' then s."deadLetterAlert" ->> 'endpoint' else q.alert_endpoint end,
+    alert_count = case when v_settings ? 'deadLetterAlert' then (s."deadLetterAlert" ->> 'count')::integer else q.alert_count end,
+    alert_interval_ms = case when v_settings ? 'deadLetterAlert' then (s."deadLetterAlert" ->> 'intervalMs')::integer else q.alert_interval_ms end
   from jsonb_to_record(v_settings) s(
     paused boolean, concurrency integer, rate jsonb, "lifetimeMs" integer, priority smallint, "maxFailuresPerItem" integer,
-    "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer
+    "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer, "deadLetterAlert" jsonb
   )
   where q.type = p_type
   returning q.* into v_new;
@@ -7382,18 +7288,13 @@ begin
   end if;
   delete from jobtree.queue q
   where q.type = p_type and not q.paused and num_nonnulls(
-    q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
+    q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms,
+    q.alert_endpoint
   ) = 0;
-  if v_settings -> 'deadLetterAlert' = 'null' then
-    delete from jobtree.dead_letter_alert a where a.type = p_type;
-  elsif v_settings ? 'deadLetterAlert' then
-    -- An unchanged alert keeps its current spell.
-    insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
-    select p_type, s.endpoint, s.count, s."intervalMs"
-    from jsonb_to_record(v_settings -> 'deadLetterAlert') s(endpoint text, count integer, "intervalMs" integer)
-    on conflict (type) do update
-    set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
-    where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
+  -- An unchanged alert keeps its current spell.
+  if (v_old.alert_endpoint, v_old.alert_count, v_old.alert_interval_ms)
+      is distinct from (v_new.alert_endpoint, v_new.alert_count, v_new.alert_interval_ms) then
+    update jobtree.queue q set alert_spell_at = null, alert_seen_at = null where q.type = p_type;
   end if;
   perform jobtree.wake_workers(p_type, 100);
 end
@@ -7404,7 +7305,7 @@ $$;
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
 --            what is not there stays as it is
--- locks      those of lock_root; the job's row
+-- locks      those of lock_root
 -- errors     those of lock_root; JT002 nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
@@ -7417,8 +7318,6 @@ set enable_mergejoin = off
 as $$
 declare
   v_problem record;
-  v_progress jobtree.job_progress;
-  v_seconds integer;
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
@@ -7427,88 +7326,11 @@ begin
   elsif p_settings = '{}' then
     raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
-  v_progress := jobtree.lock_root(p_job_id);
-
-  update jobtree.job j
-  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,
-    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else j.idle_expiry_seconds end
-  where j.id = p_job_id
-  returning j.retention_seconds into v_seconds;
-  if p_settings ? 'retentionSeconds' and v_progress.open_jobs = 0 then
-    update jobtree.job_progress p
-    set default_retention = false, reap_at = case when v_seconds >= 0 then (
-      select max(c.completed_at) from jobtree.job j
-      cross join lateral (select c.completed_at from jobtree.job_progress c where c.job_id = j.id order by c.version desc limit 1) c
-      where j.root_id = p_job_id
-    ) + v_seconds * interval '1 second' end
-    where p.job_id = p_job_id and p.version = v_progress.version;
-  end if;
-end
-$$;
-
--- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED or PARTIAL, and cancelled
--- as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
---
--- p_job_ids  jobs that are complete
--- returns    the jobs that are released or cancelled (done), and the complete jobs whose dependents could not be locked because transactions
---            are adding to them, for a later call
--- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.settle_dependents(p_job_ids uuid[])
-returns table (root_id uuid, job_id uuid, done boolean)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_ended constant uuid[] := array(select j.id from jobtree.job j where j.id = any (p_job_ids) and j.awaited);
-  v_go_on uuid[];
-  v_in_vain uuid[];
-  v_free uuid[];
-begin
-  if v_ended = '{}' then
-    return;
-  end if;
-
-  select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
-  from (
-    select j.id, bool_and(coalesce(o.outcome in ('SUCCEEDED', 'PARTIAL'), false)) as goes_on, bool_or(o.outcome in ('FAILED', 'CANCELLED')) as in_vain
-    from (select distinct j.root_id from jobtree.job j where j.id = any (v_ended)) r
-    join jobtree.job j on j.root_id = r.root_id
-    cross join lateral unnest(j.after_ids) a(id)
-    cross join lateral (
-      select (select p.outcome from jobtree.job_progress p where p.job_id = a.id order by p.version desc limit 1) as outcome
-    ) o
-    where j.waits and j.after_ids && v_ended
-    group by j.id
-  ) w;
-
-  select array_agg(f.id) into v_free
-  from (
-    select j.id from jobtree.job j where j.id = any (v_go_on || v_in_vain) and j.waits
-    order by j.id
-    for no key update skip locked
-  ) f;
-  update jobtree.job j
-  -- Even without an entry: a transaction may be adding one.
-  set waits = false, releasing = true
-  where j.id = any (v_free) and j.id = any (v_go_on);
-  update jobtree.job j
-  set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
-  where j.id = any (v_free) and j.id = any (v_in_vain);
-
-  return query
-    select j.root_id, j.id, true from jobtree.job j where j.id = any (v_free)
-    union all
-    select distinct e.root_id, e.id, false
-    from jobtree.job w
-    join jobtree.job e on e.id = any (v_ended) and e.id = any (w.after_ids)
-    where w.id = any (v_go_on || v_in_vain) and (w.id = any (v_free)) is not true;
+  perform jobtree.lock_root(p_job_id);
+  update jobtree.tree t
+  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else t.retention_seconds end,
+    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else t.idle_expiry_seconds end
+  where t.root_id = p_job_id;
 end
 $$;
 
@@ -7518,71 +7340,33 @@ $$;
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them, and no empty list. A job includes all jobs below it, and codes are
 --            those of the last failure. Statuses are those of pending items: WAITING, BLOCKED, SCHEDULED, RETRYING, READY and
 --            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- p_requested_by   who asks for it, for people
+-- p_payload_patch  a JSON object that changes the payload of each replayed item (merge_patch), instead of p_payload
 -- returns    the operation, and how many items it selects
 -- locks      none
 -- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
-create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null)
+create or replace function jobtree.start_operation(
+  p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
+)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
 as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
+  if p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
+    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
+  end if;
+  v_operation.payload_patch := p_payload_patch;
+  v_operation.skipped := 0;
   v_operation.requested_by := p_requested_by;
-  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
-end
-$$;
-
--- Creates the tree of the first occurrence that a schedule has queued, once all trees that it created before are complete.
---
--- returns    the new root, and how many items of each type are ready; no row if there is nothing to create yet, or another server is
---            working on it
--- locks      the schedule's row, once there is something to create, skipping it if locked; then those of create_job
-create or replace function jobtree.start_queued(p_name text)
-returns table (root_id uuid, ready jsonb)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
--- As fire_schedule.
-set lock_timeout = '100ms'
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_schedule jobtree.schedule;
-  v_at timestamptz(3);
-begin
-  -- Checked without a lock first: servers ask many times before there is something to create, and a lock is a write.
-  if not exists (
-    select from jobtree.schedule s
-    where s.name = p_name and s.queued <> '{}' and s.paused_at is null and jobtree.open_roots(s.open_root_ids) = '{}'
-  ) then
-    return;
-  end if;
-  select * into v_schedule from jobtree.schedule s where s.name = p_name for update skip locked;
-  if not found or v_schedule.queued = '{}' or v_schedule.paused_at is not null or jobtree.open_roots(v_schedule.open_root_ids) <> '{}' then
-    return;
-  end if;
-
-  v_at := v_schedule.queued[1];
-  v_schedule.open_root_ids := '{}';
-  v_schedule := jobtree.make_occurrence(v_schedule, v_at);
-  update jobtree.schedule s
-  set queued = v_schedule.queued[2:], open_root_ids = v_schedule.open_root_ids, last_root_id = v_schedule.last_root_id,
-    last_occurrence_at = v_schedule.last_occurrence_at, failed_at = v_schedule.failed_at, error = v_schedule.error
-  where s.name = p_name;
-  if v_schedule.failed_at is distinct from v_at then
-    root_id := v_schedule.last_root_id;
-    ready := jobtree.ready_items(array[root_id]);
-    return next;
-  end if;
 end
 $$;
 
@@ -7673,7 +7457,7 @@ begin
     values (v_lease.root_id, v_lease.job_id, v_count, v_bytes);
     v_done.root_ids := array[v_lease.root_id];
     v_done.count := v_count;
-    v_done.figures := array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, v_count, 0, 0)];
+    v_done.figures := array[json_build_array(v_lease.type, round(extract(epoch from v_now - v_lease.claimed_at) * 1000), v_count, 0, 0)];
     if v_lease.keyed then
       v_done.ready := jobtree.free_keys(array_fill(v_lease.job_id, array[v_count]), v_positions);
     end if;
@@ -7708,7 +7492,7 @@ begin
     (
       select array_agg(t.figure)
       from (
-        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        select json_build_array(k.type, round(extract(epoch from v_now - k.claimed_at) * 1000), sum(e.count), 0, 0) as figure
         from ended e join unnest(p_leases) k on k.id = e.lease_id
         group by k.type, k.claimed_at
       ) t
@@ -7816,9 +7600,48 @@ begin
 end
 $$;
 
--- Sends hints on the topic progress about new states of jobs: fold_trees describes the messages.
+-- Takes pending items out of their queue entries, and puts back the rest of these. What is locked stays, and what has changed since it was
+-- selected: any change removes items from an entry, or puts them back with another attempt number or at another time.
+--
+-- p_ranges   the items (matching_pending); those that are in no entry are passed by
+-- p_scheduled_by   null for any; or only of entries that wait for a time, and have been put there until then
+-- returns    the entries as they were, and a bit for each item that was taken
+-- locks      queue entries, skipping locked ones
+create or replace function jobtree.take_entries(p_ranges jobtree.pending_range[], p_scheduled_by timestamptz default null)
+returns table (entries jobtree.queue_entry[], taken bit(128)[])
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_tids tid[];
+begin
+  select array_agg(w.tid), array_agg(w.entry), array_agg(w.items) into v_tids, entries, taken
+  from (
+    select q.ctid as tid, q as entry, r.items
+    from unnest(p_ranges) r
+    join jobtree.queue_entry q on q.job_id = r.job_id and q.position = r.position
+    where r.lease_id is null and not r.blocked and q.count = r.count and q.attempt = r.attempt
+      -- Written as in no partial index: only the primary key finds a row with one probe.
+      and (p_scheduled_by is null or q.ready_at <= p_scheduled_by and coalesce(q.run_at < 'infinity', false))
+    order by q.job_id, q.position
+    for update of q skip locked
+  ) w;
+  delete from jobtree.queue_entry q where q.ctid = any (v_tids);
+  perform jobtree.put_back_rest(entries, taken);
+  return next;
+end
+$$;
+
+-- Tells servers the new states of jobs, times in milliseconds: {root, openJobs, jobs}, up to 22 jobs a message, so that it stays below the
+-- 8,000 bytes of NOTIFY. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open.
 --
 -- p_rows     the states, of one or several trees, including that of each root
+-- notifies   send_hints, topic progress
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
@@ -7829,23 +7652,23 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
+  -- Of json, which takes a fraction of the time of jsonb.
   perform jobtree.send_hints('progress', array(
-    select jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text
+    select to_json(m)::text
     from (
-      select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
-        'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-        'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
-        'startedAt', floor(extract(epoch from p.started_at) * 1000),
-        'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
-      )) as jobs, coalesce(
+      select p.root_id as root, max(p.tree_open_jobs) + coalesce(
         sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
-      ) as later
+      ) as "openJobs", json_agg(p.state) as jobs
       from (
-        select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        select j.root_id, r.completed_at, s as state, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
           (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
         from unnest(p_rows) r
         join jobtree.job j on j.id = r.job_id
+        cross join lateral (
+          select r.job_id as "jobId", r.generation, r.item_count as "itemCount", r.succeeded, r.failed, r.cancelled,
+            j.sealed_at is not null as sealed, floor(extract(epoch from r.started_at) * 1000) as "startedAt",
+            floor(extract(epoch from r.completed_at) * 1000) as "completedAt", r.outcome, j.cancel_reason as "cancelReason", r.completions
+        ) s
       ) p
       group by p.root_id, p.page
       order by p.root_id, p.page
@@ -7868,32 +7691,6 @@ returns text
 language sql immutable parallel safe
 as $$
   select rtrim(jobtree.tenant_beginning(p_name), '/')
-$$;
-
--- Assigns fed items to the traces of the items that fed them.
---
--- p_job_ids, p_positions   the feeding items, as feed_children has them
--- p_child_id, p_child_positions   the fed items; null where none was added
--- p_by       for each of these, the number of the item that fed it, from 1
-create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
-returns void
-language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
-  insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
-  select p_child_id, c.position, 1, t.traceparent, t.tracestate
-  from unnest(p_child_positions, p_by) c(position, by)
-  cross join lateral (
-    select x.* from jobtree.trace_context x
-    where x.job_id = p_job_ids[c.by] and x.position <= p_positions[c.by]
-    order by x.job_id desc, x.position desc
-    limit 1
-  ) t
-  where c.position is not null and t.position + t.count > p_positions[c.by]
 $$;
 
 -- Stores which traces new items belong to, as their caller says.
@@ -7936,21 +7733,32 @@ create or replace function jobtree.tree_keys(p_tree json)
 returns text[]
 language sql immutable
 as $$
-  with recursive node as (
-    select p_tree as spec, 0 as depth
-    union all
-    select c.value, n.depth + 1
-    from node n
-    cross join lateral json_array_elements(
-      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
-    ) c
-    where n.depth < 32
-  )
   select array_agg(i.value ->> 'serializeKey')
-  from node n
+  from jobtree.tree_nodes(p_tree) n
   cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
   where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
     and jobtree.is_name(i.value ->> 'serializeKey', 255)
+$$;
+
+-- The jobs of a new tree. In the order of their paths, which is that of the document, parents come before their children.
+--
+-- p_tree     as create_job takes it; no more than one level below the deepest that create_job accepts is read
+-- returns    for each job where it stands, the place of each ancestor and of itself among its siblings, from 1; and what is given for it
+create or replace function jobtree.tree_nodes(p_tree json)
+returns table (path integer[], spec json)
+language sql immutable
+as $$
+  with recursive node as (
+    select array[]::integer[] as path, p_tree as spec
+    union all
+    select n.path || c.ordinality::integer, c.value
+    from node n
+    cross join lateral json_array_elements(
+      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+    ) with ordinality c
+    where cardinality(n.path) <= 32
+  )
+  select n.path, n.spec from node n
 $$;
 
 -- Rejects a template from which create_job can't create a tree, or can create only one. It creates the tree and undoes it, so it rejects
@@ -7987,6 +7795,23 @@ exception when others then
   get stacked diagnostics v_message = message_text, v_field = column_name;
   raise exception '%template: %', p_path, v_message using errcode = 'JT002', column = rtrim(p_path || 'template.' || v_field, '.');
 end
+$$;
+
+-- How many items of a type workers hold by leases from before its limit, which adopt_leases has not had count yet: somebody had locked them.
+--
+-- locks      none
+create or replace function jobtree.uncounted_items(p_type text)
+returns bigint
+language sql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select coalesce(sum(bit_count(l.open)), 0)::bigint from jobtree.lease l
+  cross join lateral (select from jobtree.job j where j.id = l.job_id and j.type = p_type offset 0) j
+  where l.check_at is not null and l.limited_type is null
 $$;
 
 -- Finds deltas that no server folds: they come from a server that died, from SQL, or from a long transaction. Workers may not have been
@@ -8039,7 +7864,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_changes jsonb;
+  -- The type rejects what Postgres can't store.
+  v_changes constant jsonb := p_changes;
   v_problem record;
   v_entry jobtree.queue_entry;
   v_is_blocked boolean;
@@ -8048,13 +7874,9 @@ declare
   v_item record;
   v_bytes integer;
 begin
-  if strpos(p_changes::text, '\u') > 0 then
-    perform jobtree.check_text(p_changes);
-  end if;
   if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
     raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
   end if;
-  v_changes := p_changes;
   select * into v_problem from jobtree.input_problem(v_changes, '{payload,priority,runAt}') p limit 1;
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
@@ -8251,7 +8073,7 @@ create or replace function jobtree.wake_workers(p_type text, p_items integer def
 returns void
 language sql volatile
 as $$
-  select jobtree.send_hint('work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+  select jobtree.send_hints('work', array[json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text]);
 $$;
 
 -- A report as report_outcomes takes it, without the assignment. Plain SQL, so that the planner inlines it.

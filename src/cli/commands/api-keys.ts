@@ -1,5 +1,5 @@
 /** `jobtree api-keys`: the keys of the API, in the database itself: so the first one can be made. */
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import type { Queries } from '../../db/database.ts';
 import { migrate } from '../../db/migrate.ts';
 import {
@@ -11,7 +11,7 @@ import {
 import type { Act } from '../../domain/access/audit.ts';
 import type { Role } from '../../domain/access/rights.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
-import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
+import { encodeGlobalId, keyOf } from '../../schema/core/global-id.ts';
 import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';

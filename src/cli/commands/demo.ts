@@ -1,6 +1,6 @@
 /** `jobtree demo`: everything at once, to look at. Database and server run in this process, the workers in their own. */
 import { type Client, createClient } from '../../client/index.ts';
-import { type Config, readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config/config.ts';
 import { type App, createApp } from '../../server/create-app.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase, type UsedDatabase } from '../database.ts';

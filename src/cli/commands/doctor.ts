@@ -1,5 +1,5 @@
 /** `jobtree doctor`: what is wrong with an installation, since when, and what to do. Changes nothing. */
-import { type Config, readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config/config.ts';
 import { examineEverything } from '../../doctor/everything.ts';
 import type { Finding } from '../../doctor/finding.ts';
 import { CommandError } from '../command-error.ts';

@@ -1,5 +1,5 @@
 /** `jobtree migrate`: brings the database up to this version, without starting a server. */
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { migrate as applyMigrations } from '../../db/migrate.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';

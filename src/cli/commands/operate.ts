@@ -30,6 +30,7 @@ export interface OperateOptions extends ApiOptions {
   readonly since?: Date;
   readonly until?: Date;
   readonly payload?: unknown;
+  readonly payloadPatch?: unknown;
   readonly yes?: true;
 }
 
@@ -188,7 +189,7 @@ function begin(client: Client, kind: OperationKind, options: OperateOptions): Pr
   const filter = toDeadLetterFilter(options);
   return kind === 'DISCARD'
     ? client.discardDeadLetters(filter)
-    : client.replayDeadLetters(filter, { payload: options.payload });
+    : client.replayDeadLetters(filter, { payload: options.payload, payloadPatch: options.payloadPatch });
 }
 
 /** Whoever replays what has not failed for good finds nothing, and may look for what still waits for a retry. */
@@ -250,10 +251,13 @@ async function follow(client: Client, kind: Kind, begun: Operation, signal: Abor
 }
 
 function answer(kind: Kind, operation: Operation, { json }: ApiOptions): number {
-  const { done, total, status } = operation;
-  const left = total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left}` : '';
+  const { done, total, status, skipped, skippedReason } = operation;
+  const other = total - done - skipped;
+  const refused =
+    skipped > 0 ? `; skipped ${counted(skipped, 'item')}, the first because ${skippedReason}` : '';
+  const left = other > 0 ? `; ${count(other)} could not be, or were ${words[kind].left}` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
-  const text = `${words[kind].done} ${counted(done, words[kind].noun)}${cancelled}${left}.`;
+  const text = `${words[kind].done} ${counted(done, words[kind].noun)}${cancelled}${left}${refused.replace(/\.$/, '')}.`;
   printOutcome(json, operation, text);
   return status === 'CANCELLED' ? exitCodes.failure : exitCodes.success;
 }

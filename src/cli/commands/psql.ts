@@ -1,7 +1,7 @@
 /** `jobtree psql`: psql on the database of the settings, or how to reach that with something else. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -1,6 +1,6 @@
 /** `jobtree roles`: the SQL of the roles that may do one thing each, printed or run. */
 import { readFile } from 'node:fs/promises';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { applyRoles, rolesFile } from '../../db/migrate.ts';
 import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';

@@ -1,8 +1,8 @@
 /** `jobtree start`: the server, until it is told to end; in this process, or in several. */
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import { readConfig, refuseOpen } from '../../config.ts';
-import { encryptionProblems } from '../../encryption.ts';
+import { readConfig, refuseOpen } from '../../config/config.ts';
+import { encryptionProblems } from '../../config/encryption.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { printField } from '../fields.ts';

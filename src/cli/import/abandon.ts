@@ -17,6 +17,9 @@ export interface Abandoned {
   readonly error: unknown;
 }
 
+export const mayBeMade = (type: string) =>
+  `Whether the job was made is not known: see jobtree jobs --type ${type}`;
+
 /** Cancels a job that the import made. Returns what came of it, as sentences; undefined if nothing was made. */
 export async function abandon(
   client: Client,
@@ -26,7 +29,7 @@ export async function abandon(
   if (target === undefined) {
     const made = error instanceof JobtreeError || isAbort(error);
     if (!made || !unsure || type === undefined) return undefined;
-    return `Whether the job was made is not known: see jobtree jobs --type ${type}`;
+    return mayBeMade(type);
   }
   const { jobId, isOurs } = target;
   const added = `${counted(counts.added, 'item')} had been added`;

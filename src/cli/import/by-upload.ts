@@ -6,8 +6,10 @@ import { exitCodes } from '../exit-codes.ts';
 import { count, seconds } from '../figures.ts';
 import { print, printError } from '../output.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
+import { mayBeMade } from './abandon.ts';
 import { badFile } from './input.ts';
 import { fileFormats, type UploadFormat } from './rows.ts';
+import { aWhileAfter } from './target.ts';
 
 /** What is larger is uploaded, unless somebody says otherwise. */
 export const uploadAboveBytes = 10_000_000;
@@ -30,6 +32,7 @@ export async function importByUpload(
 ): Promise<string | undefined> {
   const { format, delimiter, json, signal } = options;
   const startedAt = performance.now();
+  let isCreating = false;
   try {
     if ((await sizeToUpload(file)) === undefined) throw badFile(file, '', 'there is no such file.');
     const known =
@@ -52,8 +55,15 @@ export async function importByUpload(
       },
     });
     const spec: FileSpec = { uploadId, format: fileFormats[format], ...(format === 'csv' && { delimiter }) };
-    const { id: jobId, created } = await client.createJob({ ...job, file: spec }, { signal });
+    isCreating = true;
+    const patience = { signal: aWhileAfter(signal) };
+    const { id: jobId, created } = await client.createJob({ ...job, file: spec }, patience);
     display.end();
+    if (signal.aborted && created) {
+      await client.cancelJob(jobId);
+      printError(`Interrupted. The job was cancelled (${jobId}).\n`);
+      return undefined;
+    }
     const ms = performance.now() - startedAt;
     printError(
       created
@@ -67,7 +77,9 @@ export async function importByUpload(
   } catch (error) {
     display.end();
     if (signal.aborted) {
-      printError('Interrupted. The server removes what was sent after a while.\n');
+      printError(
+        `Interrupted. ${isCreating ? mayBeMade(job.type) : 'The server removes what was sent after a while.'}\n`,
+      );
       return undefined;
     }
     if (error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED')

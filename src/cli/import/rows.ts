@@ -1,6 +1,6 @@
 /** A file as rows, each of which becomes an item: split as servers split those that are uploaded. Nothing is kept but some rows. */
-import { FileError } from '../../domain/uploads/file-errors.ts';
-import type { FileFormat } from '../../domain/uploads/file-options.ts';
+import { FileError } from '../../domain/files/file-errors.ts';
+import type { FileFormat } from '../../domain/files/file-options.ts';
 import { split } from '../../files/split.ts';
 import { badFile, type Input } from './input.ts';
 

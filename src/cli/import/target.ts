@@ -43,7 +43,7 @@ export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal)
 }
 
 /** Aborts after the other signal has: time for an answer, since a job whose id is not known can't be cancelled. */
-function aWhileAfter(signal: AbortSignal): AbortSignal {
+export function aWhileAfter(signal: AbortSignal): AbortSignal {
   const late = new AbortController();
   const abortLater = () => setTimeout(() => late.abort(signal.reason), answerWithinMs).unref();
   if (signal.aborted) abortLater();

@@ -5,7 +5,7 @@
  * It obeys its primary only, which may be told by a signal that reached all of them (Ctrl-C): so it takes signals for the same
  * wish, however many there are. Without its primary it ends at once, as if killed: Node sees to that.
  */
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { createLogger } from '../../server/log.ts';
 import { reportError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -9,7 +9,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { aborted } from '../interruption.ts';
 import type { FromPrimary, FromProcess } from './process.ts';

@@ -1,6 +1,6 @@
 /** One server in this process, until it is told to end, or until a fault that nobody caught. */
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { type App, createApp } from '../../server/create-app.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchFaults } from '../faults.ts';

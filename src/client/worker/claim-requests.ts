@@ -13,9 +13,17 @@ const mostAhead = 500;
 
 /** How many more items of a type to ask for: none while the server has none ready. */
 export function roomOf(slots: Slots): number {
-  if (slots.dry) return 0;
-  const { concurrency, batchSize = 1, running, waiting, asked } = slots;
-  return (concurrency - running) * batchSize + aheadOf(slots) - waiting.length - asked;
+  return slots.dry ? 0 : allRoomOf(slots);
+}
+
+/** How many items of a type a claim may wait for at the server: none while there may be some already, or another claim waits for it. */
+export function waitingRoomOf(slots: Slots): number {
+  return slots.dry && slots.parked === 0 ? allRoomOf(slots) : 0;
+}
+
+function allRoomOf(slots: Slots): number {
+  const { concurrency, batchSize = 1, running, waiting, asked, parked } = slots;
+  return (concurrency - running) * batchSize + aheadOf(slots) - waiting.length - asked - parked;
 }
 
 /** How many items of a type the worker can hold at once. */
@@ -35,12 +43,17 @@ function aheadOf({ claimsAhead, limited, concurrency, batchSize, meanMs }: Slots
 }
 
 /** Asks for what each type has room for, up to `most` in total. Each turn starts with another type, so that none is left out for long. */
-export function chooseRequests(slots: readonly Slots[], most: number, turn: number): ClaimRequest[] {
+export function chooseRequests(
+  slots: readonly Slots[],
+  most: number,
+  turn: number,
+  room = roomOf,
+): ClaimRequest[] {
   const requests: ClaimRequest[] = [];
   let left = most;
   for (let i = 0; i < slots.length && left > 0; i++) {
     const one = slots[(turn + i) % slots.length] as Slots;
-    const most = Math.min(roomOf(one), left);
+    const most = Math.min(room(one), left);
     // What is left over after whole batches would begin as a small one.
     const limit = most - (one.batchSize !== undefined && most > one.batchSize ? most % one.batchSize : 0);
     if (limit <= 0) continue;

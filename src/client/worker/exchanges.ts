@@ -6,6 +6,8 @@
  * one exchange at a time is retried, with growing pauses and with fewer reports, so that a report that the server can't digest
  * ends up alone. A claim that got no answer may have been carried out, so it is sent again unchanged, and keeps its room until
  * then.
+ *
+ * When the server has nothing for a type, a claim for the room that is left waits there, beside the exchanges, until there is something.
  */
 import type {
   ExchangeMutation,
@@ -21,7 +23,7 @@ import { maxEntries, maxUnits } from '../limits.ts';
 import type { Socket } from '../socket.ts';
 import { withTraces } from '../tracing.ts';
 import type { Assignment } from '../types.ts';
-import { type ClaimRequest, chooseRequests, mostOf } from './claim-requests.ts';
+import { type ClaimRequest, chooseRequests, mostOf, waitingRoomOf } from './claim-requests.ts';
 import { freshlyNoted, type HeldAssignment, keepNotes, type Slots, takeNotes } from './held-assignments.ts';
 
 export interface ReportEntry {
@@ -44,12 +46,16 @@ export interface ExchangeParts {
   readonly onError: (error: unknown) => void;
   /** The most items that the next claim may ask for. */
   readonly mostClaimed: () => number;
+  /** How long a claim waits at the server, in milliseconds. */
+  readonly waitMs: number;
   /** An exchange has ended. */
   readonly onSettled: (well: boolean) => void;
 }
 
 const atOnce = 2;
 const timeoutMs = 60_000;
+/** A claim that should wait and is answered with nothing this much too early was not let wait. */
+const earlyMs = 1_000;
 
 interface Claim {
   readonly id: string;
@@ -77,6 +83,10 @@ export class Exchanges {
   readonly #reports: HeldAssignment[] = [];
   readonly #releases: HeldAssignment[] = [];
   readonly #unanswered: Claim[] = [];
+  /** Claims that wait at the server. */
+  readonly #parked = new Set<Claim>();
+  /** Until when none is to wait, since the server did not let the last one, or nothing but what is ready is wanted. */
+  #parksFrom = 0;
   #inFlight = 0;
   #failures = 0;
   #mostReports = maxEntries;
@@ -112,6 +122,7 @@ export class Exchanges {
   /** From now on only reports and releases are sent, and each unanswered claim once more. */
   stopClaiming(): void {
     this.#claiming = false;
+    this.#endWaiting();
     if (this.#unanswered.length > 0) this.wakeNow();
   }
 
@@ -119,10 +130,26 @@ export class Exchanges {
     this.#claiming = true;
   }
 
+  /** The room has changed: claims that wait at the server for the old one make way for others. */
+  resize(): void {
+    this.#endWaiting();
+    this.wake();
+  }
+
+  /** From now on no claim waits at the server for what is not ready yet. */
+  claimOnlyReady(): void {
+    this.#parksFrom = Number.POSITIVE_INFINITY;
+  }
+
   /** Whether nothing waits to be sent or answered. */
   get isIdle(): boolean {
     const waiting = this.#reports.length + this.#releases.length + this.#unanswered.length;
     return waiting === 0 && this.#inFlight === 0;
+  }
+
+  /** Whether, besides, no claim waits at the server. */
+  get claimsNothing(): boolean {
+    return this.isIdle && this.#parked.size === 0;
   }
 
   /** There may be something to send. Deferred with setImmediate, so that everything that happens at once goes out together. */
@@ -149,15 +176,75 @@ export class Exchanges {
     this.#reports.length = 0;
     this.#releases.length = 0;
     this.#unanswered.length = 0;
+    this.#parked.clear();
   }
 
   #pump(): void {
     if (this.#closed) return;
+    if (this.#parts.mostClaimed() === 0) this.#endWaiting();
     while (this.#inFlight < (this.#failures === 0 ? atOnce : 1)) {
       const load = this.#next();
-      if (load === undefined) return;
+      if (load === undefined) break;
       void this.#send(load);
     }
+    this.#park();
+  }
+
+  #park(): void {
+    const { mostClaimed, slots, waitMs } = this.#parts;
+    if (!this.#claiming || this.#failures > 0 || waitMs < earlyMs || performance.now() < this.#parksFrom)
+      return;
+    const requests = chooseRequests(slots, Math.min(maxEntries, mostClaimed()), this.#turn, waitingRoomOf);
+    if (requests.length === 0) return;
+    for (const { slots, limit } of requests) slots.parked += limit;
+    const claim = { id: newClaimId(), requests, isRepeat: false };
+    this.#parked.add(claim);
+    void this.#wait(claim);
+  }
+
+  async #wait(claim: Claim): Promise<void> {
+    const { socket, waitMs } = this.#parts;
+    const hints = claim.requests.map(({ slots }) => slots.hints);
+    const sentAt = performance.now();
+    const claims = { ...this.#inputOf(claim), waitMs };
+    const variables = { withReports: false, withReleases: false, withClaims: true, claims };
+    let answer: Answer['claimItems'];
+    try {
+      ({ claimItems: answer } = await socket.request(
+        withTraces(operations.ExchangeParts),
+        variables,
+        waitMs + timeoutMs,
+      ));
+    } catch (error) {
+      if (this.#unpark(claim, true)) this.#conclude([error]);
+      return;
+    }
+    if (!this.#unpark(claim, false)) return;
+    const problems: unknown[] = [];
+    const now = performance.now();
+    try {
+      const got = this.#settleClaim(claim, hints, answer, now);
+      if (got === 0 && now - sentAt < waitMs - earlyMs) this.#parksFrom = now + waitMs;
+    } catch (error) {
+      problems.push(error);
+    }
+    this.#conclude(problems);
+  }
+
+  /** A repeat ends the waiting of a claim, and brings what it may have got. */
+  #endWaiting(): void {
+    for (const claim of this.#parked) this.#unpark(claim, true);
+  }
+
+  /** It no longer waits at the server; what it may have got is asked for again if it `repeats`. Returns false if it had ended before. */
+  #unpark(claim: Claim, repeats: boolean): boolean {
+    if (!this.#parked.delete(claim)) return false;
+    for (const { slots, limit } of claim.requests) {
+      slots.parked -= limit;
+      if (repeats) slots.asked += limit;
+    }
+    if (repeats) this.#keep(claim);
+    return true;
   }
 
   #next(): Load | undefined {
@@ -201,12 +288,12 @@ export class Exchanges {
     const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
     const sentAt = performance.now();
     const problems: unknown[] = [];
-    const settle = (work: () => void, undo: () => void) => {
+    const settle = (work: () => void, undo: (error: unknown) => void) => {
       try {
         work();
       } catch (error) {
         problems.push(error);
-        undo();
+        undo(error);
       }
     };
     // Notes on what is reported or given back must precede it: afterwards the assignment is no longer held. An exchange without
@@ -225,10 +312,12 @@ export class Exchanges {
         () => this.#releases.push(...releases),
       );
       settle(
-        () => this.#settleClaim(claim, hints, data.claimItems, sentAt),
-        () => {},
+        () => {
+          this.#settleClaim(claim, hints, data.claimItems, sentAt);
+          this.#freeRoom(claim);
+        },
+        (error) => (isUnknown(error) ? this.#keep(claim) : this.#freeRoom(claim)),
       );
-      this.#freeRoom(claim);
     } catch (error) {
       if (this.#closed) return;
       problems.push(error);
@@ -244,18 +333,10 @@ export class Exchanges {
   }
 
   async #request({ reports, releases, claim }: Load, notes: ItemNoteInput[]): Promise<Answer> {
-    const { socket, worker } = this.#parts;
+    const { socket } = this.#parts;
     const outcomes: ReportInput[] = [];
     for (const { outcome } of reports) if (outcome !== undefined) outcomes.push(outcome.report);
-    const claims = claim && {
-      worker,
-      claimId: claim.id,
-      requests: claim.requests.map(({ slots, limit }) => ({
-        type: slots.type,
-        limit,
-        starts: Math.min(limit, slots.concurrency * (slots.batchSize ?? 1)),
-      })),
-    };
+    const claims = claim && this.#inputOf(claim);
     if (outcomes.length > 0 && claims !== undefined && releases.length === 0 && notes.length === 0) {
       const input = { reports: outcomes, claim: claims };
       const { exchange: both } = await socket.request(withTraces(operations.Exchange), { input }, timeoutMs);
@@ -275,6 +356,18 @@ export class Exchanges {
     return socket.request(withTraces(operations.ExchangeParts), variables, timeoutMs);
   }
 
+  #inputOf({ id, requests }: Claim) {
+    return {
+      worker: this.#parts.worker,
+      claimId: id,
+      requests: requests.map(({ slots, limit }) => ({
+        type: slots.type,
+        limit,
+        starts: Math.min(limit, slots.concurrency * (slots.batchSize ?? 1)),
+      })),
+    };
+  }
+
   #settleReports(reports: readonly HeldAssignment[], answer: Answer['reportOutcomes']): void {
     if (reports.length === 0) return;
     const payload = payloadOf(answer);
@@ -291,13 +384,14 @@ export class Exchanges {
     for (const held of releases) this.#parts.onReleased(held);
   }
 
+  /** Returns how many items it got. */
   #settleClaim(
     claim: Claim | undefined,
     hints: readonly number[],
     answer: Answer['claimItems'],
     sentAt: number,
-  ): void {
-    if (claim === undefined) return;
+  ): number {
+    if (claim === undefined) return 0;
     const claimed = payloadOf(answer);
     if ('claimError' in claimed && claimed.claimError != null)
       throw refusal(claimed.claimError.code, claimed.claimError.message, { field: claimed.claimError.field });
@@ -306,7 +400,8 @@ export class Exchanges {
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
     for (const [i, { slots, limit }] of claim.requests.entries()) {
       const isShort = (got.get(slots.type) ?? 0) < limit;
-      if (isShort && slots.hints === hints[i]) slots.dry = true;
+      if (!isShort) slots.dry = false;
+      else if (slots.hints === hints[i]) slots.dry = true;
       const isLimited = limitedTypes.includes(slots.type);
       slots.limited = isLimited && isShort;
       // Items still held from earlier claims may let others go when they end, even if this claim got none.
@@ -314,6 +409,7 @@ export class Exchanges {
       slots.follows = isLimited || (slots.follows && holds);
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
+    return assignments.length;
   }
 
   /** Keeps a claim without an answer, to be sent again: only once more if the worker is stopping. */
@@ -356,6 +452,11 @@ export class Exchanges {
 /** How long the server asks the client to wait, in milliseconds. If it does, nothing is wrong with what was sent. */
 function restMs(problem: unknown): number {
   return problem instanceof JobtreeError ? retryAfterMs(problem) : 0;
+}
+
+/** Whether the server may have done what failed, so that it has to be asked again. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof JobtreeError && error.outcome === 'UNKNOWN';
 }
 
 /** Whether the server closed the WebSocket because a message was too large. */

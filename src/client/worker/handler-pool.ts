@@ -124,7 +124,7 @@ export class HandlerPool {
   tryAlone(): void {
     const held = this.#suspect;
     const { held: all, exchanges } = this.#parts;
-    if (held?.state !== 'waiting' || all.size > 1 || this.#running > 0 || !exchanges.isIdle) return;
+    if (held?.state !== 'waiting' || all.size > 1 || this.#running > 0 || !exchanges.claimsNothing) return;
     this.#run(held.slots, [held]);
   }
 

@@ -48,10 +48,10 @@ export class Heartbeats {
   #schedule(dueAt: number): void {
     clearTimeout(this.#timer);
     this.#dueAt = dueAt;
-    this.#timer = setTimeout(() => this.#beat(), Math.max(0, dueAt - performance.now()));
+    this.#timer = setTimeout(() => this.#tellAlive(), Math.max(0, dueAt - performance.now()));
   }
 
-  #beat(): void {
+  #tellAlive(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
     const all = [...this.#parts.held];
     if (all.length === 0) return;

@@ -45,9 +45,11 @@ export interface Slots {
   readonly claimsAhead: boolean;
   /** Items asked for by claims in flight. */
   asked: number;
+  /** Items that claims wait for at the server. */
+  parked: number;
   /** Counts the hints of new work, so that a claim can tell whether one came while it was under way. */
   hints: number;
-  /** The last claim got fewer items than it asked for: no more are asked for until a hint or the poll. */
+  /** The last claim got fewer items than it asked for: no more are asked for until a hint or the poll, except by a claim that waits at the server. */
   dry: boolean;
   /** The last claim got fewer because the type's queue had no room, or because its items share few serialize keys: nothing is claimed ahead. */
   limited: boolean;

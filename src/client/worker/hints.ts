@@ -1,4 +1,8 @@
-/** Learns that there may be work: from the server's hints and, since a hint may be lost, by polling slowly. */
+/**
+ * Learns that there may be work of types for which no claim waits at the server, or not enough of them: from hints and, since a hint may be lost,
+ * by polling slowly. While it runs, the server lists the worker as connected.
+ */
+import { wait } from '../backoff.ts';
 import type { Socket } from '../socket.ts';
 import { endedBy } from '../watch.ts';
 import { watchWork } from '../watches.ts';
@@ -27,7 +31,8 @@ export class Hints {
   start(): void {
     const { slots, pollIntervalMs } = this.#parts;
     this.#stopping = new AbortController();
-    this.#poll = setInterval(() => this.#wake(slots.keys()), pollIntervalMs);
+    const unasked = () => [...slots.values()].flatMap(({ type, parked }) => (parked > 0 ? [] : type));
+    this.#poll = setInterval(() => this.#wake(unasked()), pollIntervalMs);
     void this.#follow(this.#stopping.signal);
   }
 
@@ -46,18 +51,23 @@ export class Hints {
   }
 
   async #follow(stopping: AbortSignal): Promise<void> {
-    const { socket, slots, worker, onReached, onError } = this.#parts;
+    const { socket, slots, worker, pollIntervalMs, onReached, onError } = this.#parts;
     const onTypes = (types: readonly string[]) => {
       onReached();
       this.#wake(types);
     };
     const concurrency = Array.from(slots.values(), (one) => one.concurrency);
     const options = { onTypes, onLost: onError, worker: { ...worker, concurrency } };
-    try {
-      const hints = endedBy(stopping, watchWork(socket, [...slots.keys()], options, stopping));
-      while (!(await hints.next()).done);
-    } catch (error) {
-      onError(error);
+    while (!stopping.aborted) {
+      try {
+        const hints = endedBy(stopping, watchWork(socket, [...slots.keys()], options, stopping));
+        while (!(await hints.next()).done);
+        return;
+      } catch (error) {
+        onError(error);
+      }
+      // Exchanges go on trying after a refusal, too.
+      await wait(pollIntervalMs, stopping);
     }
   }
 

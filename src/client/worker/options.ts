@@ -176,6 +176,7 @@ function toSlots(
     waiting: [],
     meanMs: slowMs,
     asked: 0,
+    parked: 0,
     hints: 0,
     dry: false,
     follows: false,

@@ -12,6 +12,9 @@ import type { Settings } from './options.ts';
 import { Outcomes } from './outcomes.ts';
 import { Unheard } from './unheard.ts';
 
+/** The longest that a server lets a claim wait. */
+const longestWaitMs = 30_000;
+
 /** What the parts need of their worker. */
 export interface Owner {
   readonly tell: Tell;
@@ -46,6 +49,7 @@ export function createParts(settings: Settings, { tell, isClaiming, onWork, onCh
     onReleased: (one) => outcomes.released(one),
     onError,
     mostClaimed: () => pool.mostClaimed,
+    waitMs: Math.min(pollIntervalMs, longestWaitMs),
     onSettled: (well) => {
       if (well) onReached();
       for (const one of slots) if (one.batchSize !== undefined) pool.fill(one);

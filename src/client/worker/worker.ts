@@ -117,9 +117,10 @@ export class Worker extends Emitter {
    * @throws JobtreeError UNREACHABLE if no server answers within ten seconds, UNAUTHENTICATED, FORBIDDEN
    */
   async runOnce(): Promise<void> {
-    const { connection, pool } = this.#parts;
+    const { connection, exchanges, pool } = this.#parts;
     this.#givesUp = true;
     this.#start();
+    exchanges.claimOnlyReady();
     const patience = setTimeout(() => {
       if (connection.wasConnected) return;
       this.#giveUp(
@@ -143,9 +144,10 @@ export class Worker extends Emitter {
     if (slots === undefined)
       throw new JobtreeError('INVALID_INPUT', `The worker does not do ${type}.`, { field: 'type' });
     slots.concurrency = checkConcurrency(concurrency);
+    if (!this.#started) return;
     this.#parts.hints.restart();
     this.#parts.pool.fill(slots);
-    this.#parts.exchanges.wake();
+    this.#parts.exchanges.resize();
   }
 
   get isPaused(): boolean {

@@ -22,9 +22,9 @@ export function ask<R, V>(document: Document<R, V>, variables: V, signal?: Abort
   return http.request(document, variables, { repeatable: true, signal });
 }
 
-/** Something that changes: it is sent once, and not again if its answer is lost. */
-export function tell<R, V>(document: Document<R, V>, variables: V): Promise<R> {
-  return http.request(document, variables, { repeatable: false });
+/** Something that changes: it is sent once, and not again if its answer is lost; and not if it is no longer wanted once somebody has signed in. */
+export function tell<R, V>(document: Document<R, V>, variables: V, isWanted?: () => boolean): Promise<R> {
+  return http.request(document, variables, { repeatable: false, isWanted });
 }
 
 /** @throws JobtreeError why the server does not take this token */

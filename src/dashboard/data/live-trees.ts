@@ -38,12 +38,18 @@ export interface NewestLive {
 export function newestTreesOf(
   filter: JobFilter,
 ): LiveSource<NewestTreesSubscription, { filter: JobFilter }, NewestLive> {
+  // The first event of a connection has the whole page: what was in it before may have left it meanwhile.
+  let isFirst = true;
   return {
     document: NewestTrees,
-    variables: () => ({ filter }),
+    variables: () => {
+      isFirst = true;
+      return { filter };
+    },
     next: (known, { jobs: { jobs, goneIds } }) => {
-      const trees = new Map(known?.trees);
-      const gone = new Set(known?.gone);
+      const trees = new Map(isFirst ? [] : known?.trees);
+      const gone = new Set(isFirst ? [...(known?.gone ?? []), ...(known?.trees.keys() ?? [])] : known?.gone);
+      isFirst = false;
       for (const id of goneIds) {
         trees.delete(id);
         gone.add(id);

@@ -143,7 +143,8 @@ class Shown {
     this.#isOver = false;
     this.#ending.abort();
     this.#ending = new AbortController();
-    if (!freshness.isPaused) void this.#follow(this.#ending.signal);
+    // While updates are paused, what was not shown yet is read once.
+    if (!freshness.isPaused || this.state.value === undefined) void this.#follow(this.#ending.signal);
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -154,13 +155,13 @@ class Shown {
         if (freshness.awaySince !== undefined) setFreshness({ isPaused: freshness.isPaused });
         return next(this.state.value, data);
       },
-      isFinal,
+      isFinal: (value: unknown) => freshness.isPaused || isFinal(value),
       onDisconnected: () => setFreshness({ ...freshness, awaySince: freshness.awaySince ?? Date.now() }),
     };
     try {
       const states = watch(socket, document, () => variables(this.state.value), watched, signal);
       for await (const value of endedBy(signal, states)) this.#show({ value });
-      this.#isOver = !signal.aborted;
+      this.#isOver = !signal.aborted && !freshness.isPaused;
     } catch (error) {
       if (!(error instanceof JobtreeError)) throw error;
       this.#show({ ...this.state, error });

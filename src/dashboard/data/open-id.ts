@@ -30,7 +30,7 @@ import { type Session, signInWays } from './sign-in-ways.ts';
 /** Why nobody is signed in; its words are in the texts. */
 export type Problem =
   | { readonly kind: 'unknown' | 'insecure' | 'popup' | 'state' | 'nonce' | 'noToken' }
-  | { readonly kind: 'unreachable' | 'refused' | 'invalid' | 'server'; readonly detail: string };
+  | { readonly kind: 'unreachable' | 'refused' | 'invalid' | 'server' | 'key'; readonly detail: string };
 
 export class SignInError extends Error {
   readonly problem: Problem;

@@ -4,7 +4,7 @@
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouterState } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import type { OperationStateFragment } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { askAgain } from '../data/live.ts';
@@ -22,15 +22,11 @@ export default function ActionDialog() {
 }
 
 function Dialog(props: ActionProps<unknown> & { readonly number: number }) {
-  const { label, mutation, variables, question, fields, command, danger = false } = props;
+  const { label, question, fields, danger = false } = props;
   const t = useTexts();
-  const queries = useQueryClient();
   const dialog = useModal();
   const title = useId();
-  const [isSending, setIsSending] = useState(false);
-  const [refusal, setRefusal] = useState<string>();
-  const [operation, setOperation] = useState<OperationStateFragment>();
-  const [shown, setShown] = useState<ReactNode>();
+  const { carryOut, readAgain, isSending, refusal, operation, shown } = useCarryingOut(props, dialog);
   const isAsking = operation === undefined && shown === undefined;
 
   // A link in it leads elsewhere, and so does the browser's way back.
@@ -45,33 +41,6 @@ function Dialog(props: ActionProps<unknown> & { readonly number: number }) {
     // The button is gone, and the focus with it.
     if (document.activeElement === document.body)
       document.getElementById('content')?.focus({ preventScroll: true });
-  };
-  /** What is behind the dialog follows. */
-  const readAgain = () => {
-    void queries.invalidateQueries();
-    askAgain();
-    props.onDone?.();
-  };
-  const carryOut = async () => {
-    setIsSending(true);
-    setRefusal(undefined);
-    try {
-      const back = props.undo?.();
-      const answer = (await tell(mutation, variables())) as Readonly<Record<string, Told>>;
-      const told = Object.values(answer)[0];
-      if (told != null && 'message' in told) return setRefusal(told.message);
-      const problem = props.refusalOf?.(told as never);
-      if (problem !== undefined) return setRefusal(problem);
-      offerUndo(label, back);
-      if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
-      else if (props.result !== undefined) setShown(props.result(told as never));
-      else dialog.current?.close();
-      readAgain();
-    } catch (error) {
-      setRefusal(messageOf(error));
-    } finally {
-      setIsSending(false);
-    }
   };
   return (
     <dialog ref={dialog} aria-labelledby={title} onClose={close}>
@@ -106,15 +75,59 @@ function Dialog(props: ActionProps<unknown> & { readonly number: number }) {
           <button type="button" onClick={() => dialog.current?.close()}>
             {isAsking ? t.cancel : t.close}
           </button>
-          {isAsking && (
-            <>
-              <CopyButton label={t.copy.graphql} text={() => inGraphql(mutation, tryOrNothing(variables))} />
-              {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
-            </>
-          )}
+          {isAsking && <Copies {...props} />}
         </div>
       </form>
     </dialog>
+  );
+}
+
+function useCarryingOut(props: ActionProps<unknown>, dialog: RefObject<HTMLDialogElement | null>) {
+  const { label, mutation, variables } = props;
+  const queries = useQueryClient();
+  const [isSending, setIsSending] = useState(false);
+  const [refusal, setRefusal] = useState<string>();
+  const [operation, setOperation] = useState<OperationStateFragment>();
+  const [shown, setShown] = useState<ReactNode>();
+  /** What is behind the dialog follows. */
+  const readAgain = () => {
+    void queries.invalidateQueries();
+    askAgain();
+    props.onDone?.();
+  };
+  const carryOut = async () => {
+    setIsSending(true);
+    setRefusal(undefined);
+    try {
+      const back = props.undo?.();
+      const answer = (await tell(mutation, variables(), () => dialog.current?.open === true)) as Readonly<
+        Record<string, Told>
+      >;
+      const told = Object.values(answer)[0];
+      if (told != null && 'message' in told) return setRefusal(messageOf(told));
+      const problem = props.refusalOf?.(told as never);
+      if (problem !== undefined) return setRefusal(problem);
+      offerUndo(label, back);
+      if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
+      else if (props.result !== undefined) setShown(props.result(told as never));
+      else dialog.current?.close();
+      readAgain();
+    } catch (error) {
+      setRefusal(messageOf(error));
+    } finally {
+      setIsSending(false);
+    }
+  };
+  return { carryOut, readAgain, isSending, refusal, operation, shown };
+}
+
+function Copies({ mutation, variables, command }: ActionProps<unknown>) {
+  const t = useTexts();
+  return (
+    <>
+      <CopyButton label={t.copy.graphql} text={() => inGraphql(mutation, tryOrNothing(variables))} />
+      {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
+    </>
   );
 }
 

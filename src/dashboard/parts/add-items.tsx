@@ -1,6 +1,7 @@
 /** More items for a job that is not sealed: one that somebody writes, or the rows of a file. */
 import { useState } from 'react';
 import { AddItem, type AddItemMutation } from '../../generated/dashboard.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
@@ -81,9 +82,10 @@ function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
         },
       })}
       question={t.addItems.ask(job.type)}
-      refusalOf={({ entries: [entry] }: Added) =>
-        entry?.status === 'DUPLICATE' ? t.addItems.duplicate : entry?.error?.message
-      }
+      refusalOf={({ entries: [entry] }: Added) => {
+        if (entry?.status === 'DUPLICATE') return t.addItems.duplicate;
+        return entry?.error == null ? undefined : messageOf(entry.error);
+      }}
       onDone={onDone}
       fields={
         <>

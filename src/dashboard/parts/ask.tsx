@@ -2,6 +2,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
+import { messageOf } from '../data/message-of.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../texts/texts.ts';
 
@@ -36,7 +37,7 @@ export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void
     );
   return (
     <p role="alert" className="problem">
-      {error.message}{' '}
+      {messageOf(error)}{' '}
       {onRetry && (
         <button type="button" onClick={onRetry}>
           {t.retry}

@@ -13,6 +13,7 @@ import {
   type Shown,
   today,
 } from '../data/calendar.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatsIn, readerZone } from '../texts/day-formats.ts';
 import { formatTime } from '../texts/formats.ts';
@@ -177,7 +178,7 @@ function Details({ entry, onClose }: { entry: Entry; onClose: () => void }) {
     state === 'SKIPPED' && lastSkip != null
       ? t.schedules.skipReason[lastSkip.reason]
       : state === 'FAILED'
-        ? lastFailure?.message
+        ? lastFailure && messageOf(lastFailure)
         : null;
   const isCreated = state === 'CREATED' && lastJob != null;
   return (

@@ -1,6 +1,6 @@
 /** Who is told that a tree is complete: adding an endpoint, and what was sent. */
-import { useQuery } from '@tanstack/react-query';
-import { type InputHTMLAttributes, useId } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type InputHTMLAttributes, useId, useState } from 'react';
 import {
   AddCallbacks,
   CallbackDeliveries,
@@ -12,6 +12,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { useSettled } from '../data/types.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
@@ -107,14 +108,25 @@ export function AddCallback({ rootId, onDone }: { rootId: string; onDone: () => 
 function Endpoint(field: InputHTMLAttributes<HTMLInputElement>) {
   const t = useTexts();
   const list = useId();
+  const [text, setText] = useState(String(field.defaultValue ?? ''));
+  const after = useSettled(text);
   const { data } = useQuery({
-    queryKey: ['callback endpoints'],
-    queryFn: ({ signal }) => ask(CallbackEndpoints, {}, signal),
+    queryKey: ['callback endpoints', after],
+    // Those that begin with it come right after it.
+    queryFn: ({ signal }) => ask(CallbackEndpoints, { after: after || null }, signal),
     enabled: useMay()('ADMINISTER'),
+    placeholderData: keepPreviousData,
   });
   return (
     <label>
-      {t.callbacks.endpoint} <input required list={list} maxLength={200} {...field} />
+      {t.callbacks.endpoint}{' '}
+      <input
+        required
+        list={list}
+        maxLength={200}
+        {...field}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
       <datalist id={list}>
         {data?.callbackEndpoints?.map(({ name }) => (
           <option key={name} value={name} />

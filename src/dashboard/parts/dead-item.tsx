@@ -2,7 +2,6 @@
 import { Discard, Replay } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
-import { CountDeadLetters } from './counts.tsx';
 import { shortId } from './items.tsx';
 import { usePayload } from './payload-editor.tsx';
 
@@ -23,9 +22,9 @@ export function ReplayItem({ itemId, label }: { itemId: string; label?: string }
   );
 }
 
+/** Of an item that keeps its serialize key. */
 export function DiscardItem({ itemId, label }: { itemId: string; label?: string }) {
   const t = useTexts();
-  const filter = { itemIds: [itemId] };
   return (
     <Action
       label={label ?? t.deadLetters.discard}
@@ -33,8 +32,8 @@ export function DiscardItem({ itemId, label }: { itemId: string; label?: string 
       danger
       needs="SETTLE"
       mutation={Discard}
-      variables={() => ({ input: { filter } })}
-      question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
+      variables={() => ({ input: { filter: { itemIds: [itemId] } } })}
+      question={<p>{t.item.discardAsk(shortId(itemId))}</p>}
       command={() => `jobtree discard --item ${itemId}`}
     />
   );

@@ -19,33 +19,9 @@ interface Sending {
 
 export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => void }) {
   const t = useTexts();
-  const queries = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
-  const ending = useRef<AbortController>(undefined);
   const [isOver, setIsOver] = useState(false);
-  const [sending, setSending] = useState<Sending>();
-  const [error, setError] = useState<Error>();
-
-  const send = async (file: File | undefined) => {
-    if (file === undefined || sending !== undefined) return;
-    ending.current = new AbortController();
-    const { signal } = ending.current;
-    setError(undefined);
-    setSending({ file, sent: 0, isRetrying: false });
-    try {
-      const onRetry = () => setSending((now) => now && { ...now, isRetrying: true });
-      const fetch: typeof globalThis.fetch = (...args) => globalThis.fetch(...args);
-      const endpoint = { url, fetch, credentials, retryMs, timeoutMs, onRetry };
-      const onProgress = (sent: number) => setSending({ file, sent, isRetrying: false });
-      const { id } = await upload(endpoint, file, { signal, onProgress });
-      void queries.invalidateQueries();
-      onUploaded(id);
-    } catch (cause) {
-      if (!signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)));
-    } finally {
-      setSending(undefined);
-    }
-  };
+  const { send, stop, sending, error } = useUpload(onUploaded);
   const words =
     sending &&
     t.imports.uploading(sending.file.name, formatBytes(sending.sent), formatBytes(sending.file.size));
@@ -87,7 +63,7 @@ export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => voi
         <>
           <p role="status">{sending.isRetrying ? t.imports.retrying : words}</p>
           <progress aria-label={words} max={Math.max(sending.file.size, 1)} value={sending.sent} />{' '}
-          <button type="button" onClick={() => ending.current?.abort()}>
+          <button type="button" onClick={stop}>
             {t.imports.stop}
           </button>
         </>
@@ -95,4 +71,33 @@ export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => voi
       {error !== undefined && <Problem error={error} />}
     </section>
   );
+}
+
+function useUpload(onUploaded: (uploadId: string) => void) {
+  const queries = useQueryClient();
+  const ending = useRef<AbortController>(undefined);
+  const [sending, setSending] = useState<Sending>();
+  const [error, setError] = useState<Error>();
+
+  const send = async (file: File | undefined) => {
+    if (file === undefined || sending !== undefined) return;
+    ending.current = new AbortController();
+    const { signal } = ending.current;
+    setError(undefined);
+    setSending({ file, sent: 0, isRetrying: false });
+    try {
+      const onRetry = () => setSending((now) => now && { ...now, isRetrying: true });
+      const fetch: typeof globalThis.fetch = (...args) => globalThis.fetch(...args);
+      const endpoint = { url, fetch, credentials, retryMs, timeoutMs, onRetry };
+      const onProgress = (sent: number) => setSending({ file, sent, isRetrying: false });
+      const { id } = await upload(endpoint, file, { signal, onProgress });
+      void queries.invalidateQueries();
+      onUploaded(id);
+    } catch (cause) {
+      if (!signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)));
+    } finally {
+      setSending(undefined);
+    }
+  };
+  return { send, stop: () => ending.current?.abort(), sending, error };
 }

@@ -1,4 +1,5 @@
 import { useTexts } from '../texts/all.ts';
+import { isolatedWithin } from '../texts/isolated.ts';
 import { Time } from './time.tsx';
 
 export function Failures({ failures }: { failures: readonly Failure[] }) {
@@ -8,7 +9,7 @@ export function Failures({ failures }: { failures: readonly Failure[] }) {
       {failures.map(({ at, attempt, code, message, stack, worker }) => (
         <li key={`${attempt} ${at}`}>
           <p>
-            <strong>{code}</strong> {message}
+            <strong>{code}</strong> {isolatedWithin(message)}
           </p>
           <p className="quiet">
             {t.item.attempt} {attempt}, <Time at={at} />

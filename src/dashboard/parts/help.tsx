@@ -14,8 +14,34 @@ export function Help({ onClose }: { onClose: () => void }) {
   const t = useTexts();
   const dialog = useModal();
   const title = useId();
+  return (
+    <dialog ref={dialog} className="help" aria-labelledby={title} onClose={onClose}>
+      <h2 id={title}>{t.help.title}</h2>
+      <label>
+        {t.help.language}{' '}
+        <select value={t.language} onChange={({ target }) => void chooseLanguage(target.value as Language)}>
+          {Object.entries(languages).map(([language, name]) => (
+            <option key={language} value={language} lang={language}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <h3>{t.help.glossary}</h3>
+      <Facts facts={t.help.words} />
+      <h3>{t.help.keyboard}</h3>
+      <Keyboard />
+      <WhoAndWhere />
+      <button type="button" onClick={() => dialog.current?.close()}>
+        {t.close}
+      </button>
+    </dialog>
+  );
+}
+
+function Keyboard() {
+  const t = useTexts();
   const [hasLetters, setHasLetters] = useState(usesLetters);
-  const query = useQuery({ queryKey: ['server'], queryFn: ({ signal }) => ask(Server, {}, signal) });
   const { keys } = t.help;
   const letters = [
     ['j', keys.next],
@@ -33,21 +59,7 @@ export function Help({ onClose }: { onClose: () => void }) {
     ['Esc', keys.escape],
   ] as const;
   return (
-    <dialog ref={dialog} className="help" aria-labelledby={title} onClose={onClose}>
-      <h2 id={title}>{t.help.title}</h2>
-      <label>
-        {t.help.language}{' '}
-        <select value={t.language} onChange={({ target }) => void chooseLanguage(target.value as Language)}>
-          {Object.entries(languages).map(([language, name]) => (
-            <option key={language} value={language} lang={language}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <h3>{t.help.glossary}</h3>
-      <Facts facts={t.help.words} />
-      <h3>{t.help.keyboard}</h3>
+    <>
       <Keys keys={others} />
       <label>
         <input
@@ -61,38 +73,42 @@ export function Help({ onClose }: { onClose: () => void }) {
         {t.help.useKeys}
       </label>
       {hasLetters && <Keys keys={letters} />}
-      <Answer query={query}>
-        {({ viewer, server }) => (
-          <>
-            <h3>{t.help.you}</h3>
+    </>
+  );
+}
+
+function WhoAndWhere() {
+  const t = useTexts();
+  const query = useQuery({ queryKey: ['server'], queryFn: ({ signal }) => ask(Server, {}, signal) });
+  return (
+    <Answer query={query}>
+      {({ viewer, server }) => (
+        <>
+          <h3>{t.help.you}</h3>
+          <Facts
+            facts={[
+              [t.audit.actor, viewer?.name],
+              [t.help.roles, viewer?.roles.join(', ').toLowerCase()],
+              [t.help.tenant, viewer?.tenant],
+              [t.help.types, viewer?.types?.join(', ')],
+              [t.help.until, viewer?.expiresAt == null ? undefined : formatTime(viewer.expiresAt)],
+            ]}
+          />
+          <h3>{t.help.server}</h3>
+          {server != null && (
             <Facts
               facts={[
-                [t.audit.actor, viewer?.name],
-                [t.help.roles, viewer?.roles.join(', ').toLowerCase()],
-                [t.help.tenant, viewer?.tenant],
-                [t.help.types, viewer?.types?.join(', ')],
-                [t.help.until, viewer?.expiresAt == null ? undefined : formatTime(viewer.expiresAt)],
+                [t.help.version, server.version],
+                [t.help.transport, server.transport === 'REDIS' ? 'Redis' : 'Postgres'],
+                [t.help.maxRequest, formatBytes(server.maxRequestBytes)],
+                [t.help.maxJson, formatBytes(server.maxJsonBytes)],
+                [t.help.maxUpload, formatBytes(server.maxUploadBytes)],
               ]}
             />
-            <h3>{t.help.server}</h3>
-            {server != null && (
-              <Facts
-                facts={[
-                  [t.help.version, server.version],
-                  [t.help.transport, server.transport === 'REDIS' ? 'Redis' : 'Postgres'],
-                  [t.help.maxRequest, formatBytes(server.maxRequestBytes)],
-                  [t.help.maxJson, formatBytes(server.maxJsonBytes)],
-                  [t.help.maxUpload, formatBytes(server.maxUploadBytes)],
-                ]}
-              />
-            )}
-          </>
-        )}
-      </Answer>
-      <button type="button" onClick={() => dialog.current?.close()}>
-        {t.close}
-      </button>
-    </dialog>
+          )}
+        </>
+      )}
+    </Answer>
   );
 }
 

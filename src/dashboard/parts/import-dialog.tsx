@@ -13,6 +13,7 @@ import { ask, tell } from '../data/connection.ts';
 import { messageOf } from '../data/message-of.ts';
 import { useTypes } from '../data/types.ts';
 import { useTexts } from '../texts/all.ts';
+import { isolatedWithin } from '../texts/isolated.ts';
 import { Answer } from './ask.tsx';
 import { CopyButton, inGraphql } from './copy.tsx';
 import { useModal } from './modal.ts';
@@ -28,72 +29,36 @@ interface ImportDialogProps {
   readonly onClose: () => void;
 }
 
+/** What somebody says of the file; what is left out is guessed. */
+interface Reading {
+  readonly format?: FileFormat | undefined;
+  readonly delimiter?: string | undefined;
+  readonly encoding: string;
+  readonly isHeader: boolean;
+}
+
 export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   const t = useTexts();
-  const navigate = useNavigate();
-  const queries = useQueryClient();
   const title = useId();
-  const types = useId();
   const dialog = useModal();
   const [type, setType] = useState(job?.type ?? '');
   /** Whose schema the rows are checked against: not every letter on the way to it. */
   const [checkedType, setCheckedType] = useState(type);
-  const [format, setFormat] = useState<FileFormat>();
-  const [delimiter, setDelimiter] = useState<string>();
-  const [encoding, setEncoding] = useState('');
-  const [isHeader, setIsHeader] = useState(true);
-  const [refusal, setRefusal] = useState<string>();
-  const [isSending, setIsSending] = useState(false);
-
-  const isCsv = format === undefined || format === 'CSV';
-  const options = {
-    format: format ?? null,
-    encoding: encoding || null,
-    delimiter: (isCsv ? delimiter : undefined) ?? null,
-    header: format === 'CSV' && !isHeader ? false : null,
-  };
-  const query = useQuery({
-    queryKey: ['file preview', uploadId, checkedType, options],
-    queryFn: async ({ signal }) => {
-      const { filePreview } = await ask(
-        FilePreview,
-        { uploadId, type: checkedType || null, ...options },
-        signal,
-      );
-      return filePreview as Preview;
-    },
-    // What was shown stays until the next one is there.
-    placeholderData: (before) => before,
-  });
+  const [reading, setReading] = useState<Reading>({ encoding: '', isHeader: true });
+  const query = usePreview(uploadId, checkedType, reading);
   const preview = query.data;
-  const read = preview?.format ?? 'CSV';
-  const file = {
-    source: { uploadId },
-    format: read,
-    encoding: encoding || (preview?.encoding ?? null),
-    delimiter: read === 'CSV' ? (delimiter ?? preview?.delimiter ?? null) : null,
-    header: read === 'CSV' && !isHeader ? false : null,
-  };
+  const file = { source: { uploadId }, ...asRead(reading, preview) };
   const ofNew = { input: { type, file } };
   const ofJob = { input: { jobId: job?.id ?? '', file } };
+  const { send, isSending, refusal } = useSending(async () =>
+    job === undefined ? (await tell(ImportFile, ofNew)).createJob : (await tell(AddFile, ofJob)).importFile,
+  );
+  const navigate = useNavigate();
   const carryOut = async () => {
-    setIsSending(true);
-    setRefusal(undefined);
-    try {
-      const told =
-        job === undefined
-          ? (await tell(ImportFile, ofNew)).createJob
-          : (await tell(AddFile, ofJob)).importFile;
-      if (told == null || !('job' in told)) return setRefusal(told?.message);
-      // Whoever comes back to the lists sees it there.
-      void queries.invalidateQueries();
-      if (job === undefined) await navigate({ to: '/trees/$id', params: { id: told.job.id } });
-      else dialog.current?.close();
-    } catch (error) {
-      setRefusal(messageOf(error));
-    } finally {
-      setIsSending(false);
-    }
+    const made = await send();
+    if (made === undefined) return;
+    if (job === undefined) await navigate({ to: '/trees/$id', params: { id: made.id } });
+    else dialog.current?.close();
   };
   return (
     <dialog ref={dialog} aria-labelledby={title} onClose={onClose}>
@@ -105,78 +70,11 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
       >
         <h2 id={title}>{t.imports.dialog}</h2>
         {job === undefined ? (
-          <label>
-            {t.imports.type}{' '}
-            <input
-              required
-              list={types}
-              maxLength={200}
-              value={type}
-              onChange={({ target }) => setType(target.value)}
-              onBlur={() => setCheckedType(type)}
-            />
-            <KnownTypes id={types} />
-          </label>
+          <TypeField type={type} onChange={setType} onLeave={() => setCheckedType(type)} />
         ) : (
           <p>{t.addItems.fileAsk(job.type)}</p>
         )}
-        <label>
-          {t.imports.format}{' '}
-          <select
-            value={format ?? ''}
-            onChange={({ target }) => setFormat(formats.find((one) => one === target.value))}
-          >
-            <option value="">
-              {format === undefined && preview !== undefined
-                ? t.imports.guessed(t.imports.formatNames[preview.format])
-                : t.imports.guess}
-            </option>
-            {formats.map((one) => (
-              <option key={one} value={one}>
-                {t.imports.formatNames[one]}
-              </option>
-            ))}
-          </select>
-        </label>
-        {read === 'CSV' && (
-          <>
-            <label>
-              {t.imports.delimiter}{' '}
-              <select
-                value={delimiter ?? preview?.delimiter ?? ','}
-                onChange={({ target }) => {
-                  setFormat('CSV');
-                  setDelimiter(target.value);
-                }}
-              >
-                {Object.entries(t.imports.delimiters).map(([one, name]) => (
-                  <option key={one} value={one}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label>
-              <input
-                type="checkbox"
-                checked={isHeader}
-                onChange={({ target }) => {
-                  setFormat('CSV');
-                  setIsHeader(target.checked);
-                }}
-              />{' '}
-              {t.imports.header}
-            </label>
-          </>
-        )}
-        <label>
-          {t.imports.encoding}{' '}
-          <input
-            defaultValue=""
-            placeholder={preview?.encoding ?? 'utf-8'}
-            onBlur={({ target }) => setEncoding(target.value.trim())}
-          />
-        </label>
+        <ReadingFields reading={reading} preview={preview} onChange={setReading} />
         <Answer query={query}>{(found) => <Rows preview={found} />}</Answer>
         {refusal !== undefined && (
           <p role="alert" className="problem">
@@ -200,12 +98,165 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   );
 }
 
+function usePreview(uploadId: string, type: string, { format, delimiter, encoding, isHeader }: Reading) {
+  const isCsv = format === undefined || format === 'CSV';
+  const options = {
+    format: format ?? null,
+    encoding: encoding || null,
+    delimiter: (isCsv ? delimiter : undefined) ?? null,
+    header: format === 'CSV' && !isHeader ? false : null,
+  };
+  return useQuery({
+    queryKey: ['file preview', uploadId, type, options],
+    queryFn: async ({ signal }) => {
+      const { filePreview } = await ask(FilePreview, { uploadId, type: type || null, ...options }, signal);
+      return filePreview as Preview;
+    },
+    // What was shown stays until the next one is there.
+    placeholderData: (before) => before,
+  });
+}
+
+/** How the file is to be read: as somebody says, else as it was guessed. */
+function asRead({ format: chosen, delimiter, encoding, isHeader }: Reading, preview: Preview | undefined) {
+  const format = chosen ?? preview?.format ?? 'CSV';
+  return {
+    format,
+    encoding: encoding || (preview?.encoding ?? null),
+    delimiter: format === 'CSV' ? (delimiter ?? preview?.delimiter ?? null) : null,
+    header: format === 'CSV' && !isHeader ? false : null,
+  };
+}
+
+type Told = { readonly job: { readonly id: string } } | { readonly message: string } | null | undefined;
+
+/** Sends it, and says why not. `send` gives the job, if it was done. */
+function useSending(tellServer: () => Promise<Told>) {
+  const queries = useQueryClient();
+  const [refusal, setRefusal] = useState<string>();
+  const [isSending, setIsSending] = useState(false);
+  const send = async () => {
+    setIsSending(true);
+    setRefusal(undefined);
+    try {
+      const told = await tellServer();
+      if (told == null) return undefined;
+      if ('job' in told) {
+        // Whoever comes back to the lists sees it there.
+        void queries.invalidateQueries();
+        return told.job;
+      }
+      setRefusal(messageOf(told));
+    } catch (error) {
+      setRefusal(messageOf(error));
+    } finally {
+      setIsSending(false);
+    }
+    return undefined;
+  };
+  return { send, isSending, refusal };
+}
+
+function TypeField(props: { type: string; onChange: (type: string) => void; onLeave: () => void }) {
+  const t = useTexts();
+  const types = useId();
+  return (
+    <label>
+      {t.imports.type}{' '}
+      <input
+        required
+        list={types}
+        maxLength={200}
+        value={props.type}
+        onChange={({ target }) => props.onChange(target.value)}
+        onBlur={props.onLeave}
+      />
+      <KnownTypes id={types} text={props.type} />
+    </label>
+  );
+}
+
+interface ReadingProps {
+  readonly reading: Reading;
+  readonly preview: Preview | undefined;
+  readonly onChange: (reading: Reading) => void;
+}
+
+function ReadingFields({ reading, preview, onChange }: ReadingProps) {
+  const t = useTexts();
+  const { format } = reading;
+  return (
+    <>
+      <label>
+        {t.imports.format}{' '}
+        <select
+          value={format ?? ''}
+          onChange={({ target }) =>
+            onChange({ ...reading, format: formats.find((one) => one === target.value) })
+          }
+        >
+          <option value="">
+            {format === undefined && preview !== undefined
+              ? t.imports.guessed(t.imports.formatNames[preview.format])
+              : t.imports.guess}
+          </option>
+          {formats.map((one) => (
+            <option key={one} value={one}>
+              {t.imports.formatNames[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      {(preview?.format ?? 'CSV') === 'CSV' && (
+        <CsvFields reading={reading} preview={preview} onChange={onChange} />
+      )}
+      <label>
+        {t.imports.encoding}{' '}
+        <input
+          defaultValue=""
+          placeholder={preview?.encoding ?? 'utf-8'}
+          onBlur={({ target }) => onChange({ ...reading, encoding: target.value.trim() })}
+        />
+      </label>
+    </>
+  );
+}
+
+function CsvFields({ reading, preview, onChange }: ReadingProps) {
+  const t = useTexts();
+  return (
+    <>
+      <label>
+        {t.imports.delimiter}{' '}
+        <select
+          value={reading.delimiter ?? preview?.delimiter ?? ','}
+          onChange={({ target }) => onChange({ ...reading, format: 'CSV', delimiter: target.value })}
+        >
+          {Object.entries(t.imports.delimiters).map(([one, name]) => (
+            <option key={one} value={one}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={reading.isHeader}
+          onChange={({ target }) => onChange({ ...reading, format: 'CSV', isHeader: target.checked })}
+        />{' '}
+        {t.imports.header}
+      </label>
+    </>
+  );
+}
+
 /** What can be chosen; a type that nobody has used yet can be entered. */
-function KnownTypes({ id }: { id: string }) {
-  const { data } = useTypes();
+function KnownTypes({ id, text }: { id: string; text: string }) {
+  const known = useTypes(text.trim());
   return (
     <datalist id={id}>
-      {data?.map((type) => (
+      {known.map((type) => (
         <option key={type} value={type} />
       ))}
     </datalist>
@@ -218,6 +269,7 @@ function Rows({ preview: { rows, problem } }: { preview: Preview }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
     <section className="scrolled" aria-label={t.imports.preview} tabIndex={0}>
+      {rows.some((row) => row.problem != null) && <p className="quiet">{t.imports.badRows}</p>}
       <table className="preview">
         <caption>{t.imports.preview}</caption>
         <thead>
@@ -232,7 +284,7 @@ function Rows({ preview: { rows, problem } }: { preview: Preview }) {
               <td>{line}</td>
               <td>
                 <code>{JSON.stringify(payload)}</code>
-                {wrong != null && <div className="problem">{wrong}</div>}
+                {wrong != null && <div className="problem">{isolatedWithin(wrong)}</div>}
               </td>
             </tr>
           ))}

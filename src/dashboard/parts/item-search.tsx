@@ -68,19 +68,50 @@ interface Found {
 }
 
 /** What is found: of another search, another component, by its key. */
-export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; itemCount: number } & Sought) {
+export function FoundItems({ jobId, itemCount, ...sought }: { jobId: string; itemCount: number } & Sought) {
   const t = useTexts();
-  const [found, setFound] = useState<Found>({ items: [], searched: 0, from: null });
-  const [isOn, setIsOn] = useState(true);
-  const [error, setError] = useState<Error>();
+  const { found, isOn, setIsOn, error } = useSearching(jobId, sought);
   const { items, searched, from } = found;
   const isRunning = isOn && from !== undefined;
   const all = Math.max(itemCount, searched);
+  const { current, onShown } = useCurrent(items);
+  const words = t.itemSearch.searched(searched, all, items.length);
+  return (
+    <>
+      <p>
+        <progress
+          aria-label={t.itemSearch.progress}
+          max={Math.max(all, 1)}
+          value={from === undefined ? all : searched}
+        />{' '}
+        {/* What moves is not read aloud; where it stops is. */}
+        {isRunning && <span className="words">{words}</span>}
+        <span role="status" className="words">
+          {!isRunning && words}
+        </span>{' '}
+        {from !== undefined && (
+          <button type="button" onClick={() => setIsOn(!isOn)}>
+            {isOn ? t.itemSearch.stop : t.itemSearch.goOn}
+          </button>
+        )}
+      </p>
+      {error !== undefined && <Problem error={error} />}
+      <ItemTable items={current} onShown={onShown} />
+    </>
+  );
+}
+
+/** Searches one part after the other, until it is stopped, much is found, or all is searched. */
+function useSearching(jobId: string, { find, path }: Sought) {
+  const [found, setFound] = useState<Found>({ items: [], searched: 0, from: null });
+  const [isOn, setIsOn] = useState(true);
+  const [error, setError] = useState<Error>();
   useEffect(() => {
     if (!isOn || found.from === undefined) return;
     const ending = new AbortController();
     const sought: Partial<SearchItemsQueryVariables> =
       path === undefined ? { text: find } : { path, equals: find };
+    setError(undefined);
     ask(SearchItems, { jobId, ...sought, from: found.from }, ending.signal)
       .then(({ job }) => {
         if (ending.signal.aborted) return;
@@ -101,37 +132,7 @@ export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; it
       });
     return () => ending.abort();
   }, [jobId, find, path, isOn, found]);
-  const { current, onShown } = useCurrent(items);
-  const words = t.itemSearch.searched(searched, all, items.length);
-  return (
-    <>
-      <p>
-        <progress
-          aria-label={t.itemSearch.progress}
-          max={Math.max(all, 1)}
-          value={from === undefined ? all : searched}
-        />{' '}
-        {/* What moves is not read aloud; where it stops is. */}
-        {isRunning && <span className="words">{words}</span>}
-        <span role="status" className="words">
-          {!isRunning && words}
-        </span>{' '}
-        {from !== undefined && (
-          <button
-            type="button"
-            onClick={() => {
-              setError(undefined);
-              setIsOn(!isOn);
-            }}
-          >
-            {isOn ? t.itemSearch.stop : t.itemSearch.goOn}
-          </button>
-        )}
-      </p>
-      {error !== undefined && <Problem error={error} />}
-      <ItemTable items={current} onShown={onShown} />
-    </>
-  );
+  return { found, isOn, setIsOn, error };
 }
 
 const idOf = ({ id }: ItemRow) => id;

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ItemsQuery } from '../../generated/dashboard.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 import { State } from './progress.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
@@ -15,7 +16,7 @@ export const shortId = (id: string) => id.replace(/^.*:/, '');
 const mostLetters = 120;
 
 /** The item's page has all of it. */
-const beginningOf = (message: string) =>
+export const beginningOf = (message: string) =>
   message.length > mostLetters ? `${message.slice(0, mostLetters)}…` : message;
 
 interface ItemTableProps {
@@ -57,7 +58,7 @@ export function ItemTable({ items, more, onShown }: ItemTableProps) {
       cell: ({ lastFailure }) =>
         lastFailure != null && (
           <span>
-            <strong>{lastFailure.code}</strong> {beginningOf(lastFailure.message)}
+            <strong>{lastFailure.code}</strong> {beginningOf(messageOf(lastFailure))}
           </span>
         ),
     },

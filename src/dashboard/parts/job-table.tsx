@@ -2,6 +2,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Seal } from '../../generated/dashboard.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useImport } from '../data/use-import.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
@@ -117,7 +118,7 @@ function Note({ job }: { job: JobRow['job'] }) {
     job.feed == null ? undefined : t.tree.flow,
     job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
     file == null ? undefined : t.tree.import(file.status, file.badLines),
-    file?.error?.message,
+    file?.error && messageOf(file.error),
   ];
-  return <span className="quiet">{parts.filter((part) => part !== undefined).join(', ')}</span>;
+  return <span className="quiet">{parts.filter((part) => part != null).join(', ')}</span>;
 }

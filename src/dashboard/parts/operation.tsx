@@ -27,18 +27,19 @@ export function OperationProgress(props: {
     wasRunning ? `operation ${operation.id}` : undefined,
     operationOf(operation.id),
   );
-  const { kind, status, done, total } = value;
+  const { kind, status, done, total, skipped, skippedReason } = value;
   const isRunning = status === 'RUNNING';
   useEffect(() => {
     if (wasRunning && !isRunning) onEnd?.();
   }, [wasRunning, isRunning]);
   const words = isRunning
     ? t.operation.running(t.operation.kind[kind], done, total)
-    : t.operation.ended(t.operation.did[kind](done), status === 'CANCELLED', total - done);
+    : t.operation.ended(t.operation.did[kind](done), status === 'CANCELLED', total - done - skipped);
   return (
     <div className="operation">
       <progress aria-label={words} max={Math.max(total, 1)} value={isRunning ? done : Math.max(total, 1)} />
       <span role="status">{words}</span>
+      {skipped > 0 && <p>{t.operation.skipped(skipped, skippedReason ?? '')}</p>}
       {isStoppable && isRunning && may('SWEEP') && <Stop id={value.id} />}
       {leads && done > 0 && <Outlook operation={value} />}
     </div>
@@ -52,7 +53,7 @@ function Stop({ id }: { id: string }) {
   const stop = async () => {
     try {
       const { cancelOperation } = await tell(CancelOperation, { input: { operationId: id } });
-      if (cancelOperation != null && 'message' in cancelOperation) setRefusal(cancelOperation.message);
+      if (cancelOperation != null && 'message' in cancelOperation) setRefusal(messageOf(cancelOperation));
     } catch (error) {
       setRefusal(messageOf(error));
     }

@@ -1,11 +1,11 @@
 /** Goes to a page, a type, an id or a dedupe key: a combobox with a list of choices. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useId, useState } from 'react';
 import { Find, FindKey, type FindKeyQuery } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { messageOf } from '../data/message-of.ts';
-import { useTypes } from '../data/types.ts';
+import { useSettled, useTypes } from '../data/types.ts';
 import { useMay } from '../data/viewer.ts';
 import { type Texts, useTexts } from '../texts/all.ts';
 import { useModal } from './modal.ts';
@@ -36,36 +36,18 @@ const places: Readonly<Record<string, string>> = {
 
 export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClose: () => void }) {
   const t = useTexts();
-  const navigate = useNavigate();
   const dialog = useModal();
   const list = useId();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
-  const [problem, setProblem] = useState<string>();
+  const { choose, problem, setProblem } = useChoosing(dialog);
   // Whoever may see no page may not see the types either.
-  const { data: types = [] } = useTypes(pages.length > 0);
+  const types = useTypes(text.trim(), pages.length > 0);
   const key = useKey(text.trim());
   const choices = choicesFor(text.trim(), { pages, types, key }, t);
   const current = Math.min(chosen, choices.length - 1);
-  const choose = async (choice: Choice | undefined) => {
-    if (choice === undefined) return;
-    try {
-      const place = await choice.lead();
-      if (place === undefined) return setProblem(t.palette.none);
-      // Before the next screen, whose heading gets the focus.
-      dialog.current?.close();
-      await navigate(place as never);
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-  };
   const onKeyDown = (event: KeyboardEvent) => {
-    const last = choices.length - 1;
-    const next: Record<string, number> = {
-      ArrowDown: current === last ? 0 : current + 1,
-      ArrowUp: current <= 0 ? last : current - 1,
-    };
-    const index = next[event.key];
+    const index = nextOf(event.key, current, choices.length - 1);
     if (index === undefined && event.key !== 'Enter') return;
     event.preventDefault();
     if (index === undefined) return void choose(choices[current]);
@@ -93,21 +75,7 @@ export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClo
           onKeyDown={onKeyDown}
         />
       </label>
-      <div role="listbox" id={list} aria-label={t.palette.title} hidden={choices.length === 0}>
-        {choices.map((choice, index) => (
-          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the option (aria-activedescendant)
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
-          <div
-            role="option"
-            id={`${list}${index}`}
-            key={choice.text}
-            aria-selected={index === current}
-            onClick={() => void choose(choice)}
-          >
-            {choice.text}
-          </div>
-        ))}
-      </div>
+      <Choices list={list} choices={choices} current={current} onChoose={(choice) => void choose(choice)} />
       <p role="status" className="quiet">
         {problem ?? (choices.length === 0 ? t.palette.none : t.palette.found(choices.length))}
       </p>
@@ -115,6 +83,60 @@ export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClo
         {t.close}
       </button>
     </dialog>
+  );
+}
+
+function useChoosing(dialog: RefObject<HTMLDialogElement | null>) {
+  const t = useTexts();
+  const navigate = useNavigate();
+  const [problem, setProblem] = useState<string>();
+  const choose = async (choice: Choice | undefined) => {
+    if (choice === undefined) return;
+    try {
+      const place = await choice.lead();
+      if (place === undefined) return setProblem(t.palette.none);
+      // Before the next screen, whose heading gets the focus.
+      dialog.current?.close();
+      await navigate(place as never);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return { choose, problem, setProblem };
+}
+
+/** Which choice the key leads to. */
+function nextOf(key: string, current: number, last: number): number | undefined {
+  if (key === 'ArrowDown') return current === last ? 0 : current + 1;
+  if (key === 'ArrowUp') return current <= 0 ? last : current - 1;
+  return undefined;
+}
+
+interface ChoicesProps {
+  readonly list: string;
+  readonly choices: readonly Choice[];
+  readonly current: number;
+  readonly onChoose: (choice: Choice) => void;
+}
+
+function Choices({ list, choices, current, onChoose }: ChoicesProps) {
+  const t = useTexts();
+  return (
+    <div role="listbox" id={list} aria-label={t.palette.title} hidden={choices.length === 0}>
+      {choices.map((choice, index) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the option (aria-activedescendant)
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+        <div
+          role="option"
+          id={`${list}${index}`}
+          key={choice.text}
+          aria-selected={index === current}
+          onClick={() => onChoose(choice)}
+        >
+          {choice.text}
+        </div>
+      ))}
+    </div>
   );
 }
 
@@ -126,16 +148,11 @@ interface Known {
   readonly key: Key | undefined;
 }
 
-const typingMs = 200;
-
 /** The serialize key of this name, if it is in use: asked for when nothing more is typed. */
 function useKey(text: string): Key | undefined {
   const maySurvey = useMay()('SURVEY');
-  const [name, setName] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setName(text.length > maxKeyLength ? '' : text), typingMs);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
+  const name = settled.length > maxKeyLength ? '' : settled;
   const { data } = useQuery({
     queryKey: ['serialize key', name],
     queryFn: ({ signal }) => ask(FindKey, { key: name }, signal),

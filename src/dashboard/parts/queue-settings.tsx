@@ -15,12 +15,9 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
     seconds: String((queue.rate?.intervalMs ?? 1_000) / 1_000),
   });
   const settings = () => {
-    const limit = numberOf(draft.textOf('limit'));
+    const [concurrency, limit] = [numberOf(draft.textOf('concurrency')), numberOf(draft.textOf('limit'))];
     const intervalMs = Math.round(Number(draft.textOf('seconds')) * 1_000);
-    return {
-      concurrency: numberOf(draft.textOf('concurrency')),
-      rate: limit === null ? null : { limit, intervalMs },
-    };
+    return { concurrency, rate: limit === null ? null : { limit, intervalMs } };
   };
   const command = `jobtree queue ${quoted(type)}`;
   const labelled = (label: string, name: Parameters<typeof draft.field>[0]) => (
@@ -32,6 +29,7 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
   return (
     <div className="buttons">
       <Action
+        key={`paused ${paused}`}
         label={paused ? t.queues.resume : t.queues.pause}
         needs="ADMINISTER"
         mutation={SetQueue}

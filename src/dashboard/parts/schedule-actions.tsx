@@ -12,7 +12,7 @@ import { Action } from './action.tsx';
 import { quoted } from './copy.tsx';
 import { reverse } from './undo.tsx';
 
-/** `skips` is the occurrence to skip; null offers it of none, and without it, it is the next one. */
+/** `skips` is the occurrence to skip; null offers it of none, and without it, it is the one that is next now. */
 export function ScheduleActions(props: {
   readonly schedule: ScheduleRowFragment;
   readonly skips?: string | null;
@@ -20,8 +20,8 @@ export function ScheduleActions(props: {
 }) {
   const t = useTexts();
   const { schedule, skips, onDone = () => {} } = props;
-  const { name, pausedAt } = schedule;
-  const at = skips ?? undefined;
+  const { name, nextAt, pausedAt } = schedule;
+  const at = skips === undefined && pausedAt == null ? nextAt : skips;
   return (
     <div className="buttons">
       <Action
@@ -34,20 +34,20 @@ export function ScheduleActions(props: {
         command={() => `jobtree schedule run ${quoted(name)}`}
         onDone={onDone}
       />
-      {skips !== null && (
+      {at != null && (
         <Action
-          label={at === undefined ? t.schedules.skip : t.schedules.skipThis}
+          key={at}
+          label={skips === undefined ? t.schedules.skip : t.schedules.skipThis}
           needs="ADMINISTER"
           mutation={SkipOccurrence}
-          variables={() => ({ input: { name, ...(at !== undefined && { at }) } })}
-          question={
-            at === undefined ? t.schedules.skipAsk(name) : t.schedules.skipThisAsk(name, formatTime(at))
-          }
-          command={() => `jobtree schedule skip ${quoted(name)}${at === undefined ? '' : ` --at ${at}`}`}
+          variables={() => ({ input: { name, at } })}
+          question={t.schedules.skipAsk(name, formatTime(at))}
+          command={() => `jobtree schedule skip ${quoted(name)} --at ${at}`}
           onDone={onDone}
         />
       )}
       <Action
+        key={`paused ${pausedAt}`}
         label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
         needs="ADMINISTER"
         mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}

@@ -2,7 +2,7 @@
 import { useId, useState } from 'react';
 import { lastProblem, problemOf } from '../data/arrival.ts';
 import { checkToken } from '../data/connection.ts';
-import { begin, type Problem, signInBeside } from '../data/open-id.ts';
+import { begin, type Problem, SignInError, signInBeside } from '../data/open-id.ts';
 import { signIn } from '../data/session.ts';
 import { type Session, signInWays } from '../data/sign-in-ways.ts';
 import { type Texts, useTexts } from '../texts/all.ts';
@@ -20,7 +20,6 @@ export interface SignInProps {
 export default function SignIn({ reason, onSession }: SignInProps) {
   const t = useTexts();
   const why = useId();
-  const [token, setToken] = useState('');
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | undefined>(lastProblem);
   const carryOut = async (act: () => Promise<void>) => {
@@ -37,9 +36,11 @@ export default function SignIn({ reason, onSession }: SignInProps) {
     if (onSession === undefined) await begin(location.hash);
     else await onSession(await signInBeside());
   };
-  const byKey = async () => {
-    const next = { token: token.trim() };
-    await checkToken(next.token);
+  const byKey = async (token: string) => {
+    const next = { token };
+    await checkToken(next.token).catch((error: Error) => {
+      throw new SignInError({ kind: 'key', detail: error.message }, { cause: error });
+    });
     if (onSession === undefined) signIn(next);
     else await onSession(next);
   };
@@ -61,30 +62,48 @@ export default function SignIn({ reason, onSession }: SignInProps) {
         </p>
       )}
       {takesKeys && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void carryOut(byKey);
-          }}
-        >
-          <p>{t.signIn.why}</p>
-          <label>
-            {t.signIn.token}
-            <input
-              type="password"
-              autoComplete="off"
-              required
-              value={token}
-              aria-describedby={problem && why}
-              onChange={(event) => setToken(event.target.value)}
-            />
-          </label>
-          <button type="submit" className="primary" disabled={isBusy}>
-            {t.signIn.submit}
-          </button>
-        </form>
+        <KeyForm
+          isBusy={isBusy}
+          describedBy={problem && why}
+          onKey={(token) => void carryOut(() => byKey(token))}
+        />
       )}
     </section>
+  );
+}
+
+interface KeyFormProps {
+  readonly isBusy: boolean;
+  readonly describedBy: string | undefined;
+  readonly onKey: (token: string) => void;
+}
+
+function KeyForm({ isBusy, describedBy, onKey }: KeyFormProps) {
+  const t = useTexts();
+  const [token, setToken] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onKey(token.trim());
+      }}
+    >
+      <p>{t.signIn.why}</p>
+      <label>
+        {t.signIn.token}
+        <input
+          type="password"
+          autoComplete="off"
+          required
+          value={token}
+          aria-describedby={describedBy}
+          onChange={(event) => setToken(event.target.value)}
+        />
+      </label>
+      <button type="submit" className="primary" disabled={isBusy}>
+        {t.signIn.submit}
+      </button>
+    </form>
   );
 }
 

@@ -1,6 +1,8 @@
 /** Why something is not running: a sentence for each reason, with what it is about and what changes it. */
 import { Link } from '@tanstack/react-router';
 import { Promote, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
+import { messageOf } from '../data/message-of.ts';
+import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
@@ -87,7 +89,7 @@ function Failure({ failures }: { failures: readonly { readonly code: string; rea
   if (last === undefined) return null;
   return (
     <>
-      , <strong>{last.code}</strong>: {last.message.replace(/\.$/, '')}
+      , <strong>{last.code}</strong>: {messageOf(last).replace(/\.$/, '')}
     </>
   );
 }
@@ -97,6 +99,19 @@ const ItemLink = ({ id }: { id: string }) => (
     {shortId(id)}
   </Link>
 );
+
+/** Not for whoever may see one tree alone. */
+function Limits({ type }: { type: string }) {
+  const t = useTexts();
+  const mayList = useMay()('LIST');
+  return (
+    mayList && (
+      <Link to="/queues/$type" params={{ type }}>
+        {t.standstill.raise}
+      </Link>
+    )
+  );
+}
 
 /** The one thing that ends this standstill, for those who may. */
 function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId: string | undefined }) {
@@ -122,16 +137,12 @@ function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId
       );
     case 'RATE_LIMIT':
     case 'CONCURRENCY_LIMIT':
-      return (
-        <Link to="/queues/$type" params={{ type }}>
-          {t.standstill.raise}
-        </Link>
-      );
+      return <Limits type={type} />;
     case 'KEY_HELD':
       return head == null ? null : (
         <>
-          <ReplayItem itemId={head.id} label={t.standstill.replayHead} />{' '}
-          <DiscardItem itemId={head.id} label={t.standstill.discardHead} />
+          <ReplayItem key={`replay ${head.id}`} itemId={head.id} label={t.standstill.replayHead} />{' '}
+          <DiscardItem key={`discard ${head.id}`} itemId={head.id} label={t.standstill.discardHead} />
         </>
       );
     case 'RETRYING':

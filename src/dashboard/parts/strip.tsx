@@ -1,6 +1,6 @@
 /** The items of a job as a strip: where along the job is what. From a million items to one, and there to the item. */
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
 import { ItemRanges, type ItemStatus } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { type Pushed, useFollowing } from '../data/follow.ts';
@@ -80,7 +80,6 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
   const cursor = Math.min(wanted, Math.max(0, strip.total - 1));
   const isWhole = view.from === undefined && view.to === undefined;
   if (isWhole) whole.current = { first: positionAt(strip, 0), last: positionAt(strip, strip.total - 1) };
-  useDrawn(canvas, (element) => drawStrip(element, strip, cursor), [strip, cursor]);
 
   const zoomIn = (n = cursor) => strip.total > 1 && onView(zoomedIn(strip, n));
   const zoomOut = () => !isWhole && onView(whole.current.last === 0 ? {} : zoomedOut(view, whole.current));
@@ -99,35 +98,51 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
     '-': zoomOut,
     Enter: () => (isKnown ? open(cursor) : zoomIn()),
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const act = keys[event.key];
-    if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    act();
+  const pick = (n: number, isWide: boolean) => {
+    moveTo(n);
+    if (isWide && isExactAt(strip, n)) open(n);
+    else zoomIn(n);
   };
+  return (
+    <div className="strip">
+      <Slider canvas={canvas} strip={strip} cursor={cursor} keys={keys} onPick={pick} />
+      <div className="buttons">
+        <Tool label={t.strip.zoomIn} isOff={strip.total <= 1} act={() => zoomIn()}>
+          +
+        </Tool>
+        <Tool label={t.strip.zoomOut} isOff={isWhole} act={zoomOut}>
+          −
+        </Tool>
+        <Moves view={view} isOff={isWhole} onView={onView} />
+        <button type="button" disabled={!isKnown} onClick={() => open(cursor)}>
+          {t.strip.openItem}
+        </button>
+        <span className="quiet">{t.strip.shown(strip.total, itemCount)}</span>
+      </div>
+    </div>
+  );
+}
+
+interface SliderProps {
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+  readonly strip: Strip;
+  readonly cursor: number;
+  readonly keys: Readonly<Record<string, () => unknown>>;
+  /** Called with the number of an item, and whether it is wide enough to be meant alone. */
+  readonly onPick: (n: number, isWide: boolean) => void;
+}
+
+function Slider({ canvas, strip, cursor, keys, onPick }: SliderProps) {
+  const t = useTexts();
+  const text = useWords(strip, cursor);
+  useDrawn(canvas, (element) => drawStrip(element, strip, cursor), [strip, cursor]);
   const onClick = ({ nativeEvent: { offsetX } }: MouseEvent) => {
     const width = Math.max(1, canvas.current?.clientWidth ?? 1);
     const n = Math.min(Math.floor((offsetX / width) * strip.total), strip.total - 1);
-    moveTo(n);
-    if (width / strip.total >= itemPx && isExactAt(strip, n)) open(n);
-    else zoomIn(n);
+    onPick(n, width / strip.total >= itemPx);
   };
-  const segment = segmentAt(strip, cursor);
-  const text =
-    segment === undefined
-      ? t.none
-      : t.strip.at(
-          segment.start + 1,
-          segment.start + segment.count,
-          strip.total,
-          segment.first,
-          segment.last,
-          segment.counts
-            .map(({ status, count }) => t.strip.count(count, t.state[status] ?? status))
-            .join(', '),
-        );
   return (
-    <div className="strip">
+    <>
       <div
         role="slider"
         tabIndex={0}
@@ -137,34 +152,48 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
         aria-valuemax={Math.max(1, strip.total)}
         aria-valuenow={cursor + 1}
         aria-valuetext={text}
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => actOn(event, keys)}
         onClick={onClick}
       >
         <canvas ref={canvas} />
       </div>
       <p className="words">{text}</p>
-      <div className="buttons">
-        <Tool label={t.strip.zoomIn} isOff={strip.total <= 1} act={() => zoomIn()}>
-          +
-        </Tool>
-        <Tool label={t.strip.zoomOut} isOff={isWhole} act={zoomOut}>
-          −
-        </Tool>
-        <Tool label={t.strip.left} isOff={isWhole} act={() => onView(panned(view, -1))}>
-          ←
-        </Tool>
-        <Tool label={t.strip.right} isOff={isWhole} act={() => onView(panned(view, 1))}>
-          →
-        </Tool>
-        <button type="button" disabled={isWhole} onClick={() => onView({})}>
-          {t.strip.whole}
-        </button>
-        <button type="button" disabled={!isKnown} onClick={() => open(cursor)}>
-          {t.strip.openItem}
-        </button>
-        <span className="quiet">{t.strip.shown(strip.total, itemCount)}</span>
-      </div>
-    </div>
+    </>
+  );
+}
+
+function actOn(event: KeyboardEvent, keys: Readonly<Record<string, () => unknown>>): void {
+  const act = keys[event.key];
+  if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act();
+}
+
+/** What is at the cursor. */
+function useWords(strip: Strip, cursor: number): string {
+  const t = useTexts();
+  const segment = segmentAt(strip, cursor);
+  if (segment === undefined) return t.none;
+  const { start, count, first, last, counts } = segment;
+  const states = counts.map(({ status, count }) => t.strip.count(count, t.state[status] ?? status));
+  return t.strip.at(start + 1, start + count, strip.total, first, last, states.join(', '));
+}
+
+function Moves(props: { view: View; isOff: boolean; onView: (view: View) => void }) {
+  const { view, isOff, onView } = props;
+  const t = useTexts();
+  return (
+    <>
+      <Tool label={t.strip.left} isOff={isOff} act={() => onView(panned(view, -1))}>
+        ←
+      </Tool>
+      <Tool label={t.strip.right} isOff={isOff} act={() => onView(panned(view, 1))}>
+        →
+      </Tool>
+      <button type="button" disabled={isOff} onClick={() => onView({})}>
+        {t.strip.whole}
+      </button>
+    </>
   );
 }
 

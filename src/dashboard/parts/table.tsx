@@ -66,9 +66,7 @@ export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, 
   });
   const walk = useTreeWalk(rows, tree, virtualizer, body);
   const shown = virtualizer.getVirtualItems().map(({ index }) => rows[index] as T);
-  const shownKeys = shown.map(keyOf).join('\n');
-  // The keys say which rows they are.
-  useEffect(() => onShown?.(shown), [shownKeys]);
+  useTold(shown, keyOf, onShown);
   // One column on narrow screens, whatever this says: styles.css.
   const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
   if (rows.length === 0)
@@ -86,15 +84,7 @@ export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, 
       aria-rowcount={rows.length + 1}
       aria-colcount={columns.length}
     >
-      <div role="rowgroup" className="head">
-        <div role="row" className="row" style={style} aria-rowindex={1}>
-          {columns.map(({ title, isNumber }) => (
-            <div role="columnheader" key={title} data-number={isNumber}>
-              {title}
-            </div>
-          ))}
-        </div>
-      </div>
+      <Head columns={columns as readonly Column<unknown>[]} style={style} />
       <div role="rowgroup" ref={body} style={{ blockSize: virtualizer.getTotalSize(), position: 'relative' }}>
         {virtualizer.getVirtualItems().map(({ index, key, start }) => {
           const row = rows[index] as T;
@@ -117,6 +107,26 @@ export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, 
         })}
       </div>
       {more}
+    </div>
+  );
+}
+
+function useTold<T>(shown: readonly T[], keyOf: (row: T) => string, onShown: TableProps<T>['onShown']): void {
+  const keys = shown.map(keyOf).join('\n');
+  // The keys say which rows they are.
+  useEffect(() => onShown?.(shown), [keys]);
+}
+
+function Head({ columns, style }: { columns: readonly Column<unknown>[]; style: CSSProperties }) {
+  return (
+    <div role="rowgroup" className="head">
+      <div role="row" className="row" style={style} aria-rowindex={1}>
+        {columns.map(({ title, isNumber }) => (
+          <div role="columnheader" key={title} data-number={isNumber}>
+            {title}
+          </div>
+        ))}
+      </div>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { TreeCount } from '../../generated/dashboard.ts';
 import type { JobFilter, JobOrder } from '../../generated/dashboard-first.ts';
 import { ask } from '../data/connection.ts';
 import { useFreshness } from '../data/live.ts';
+import { messageOf } from '../data/message-of.ts';
 import { orders, outcomes, statuses, type TreesSearch, toFilter } from '../data/tree-search.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
@@ -161,19 +162,7 @@ function Editor({ search, change }: Part) {
             chosen={search.outcomes}
             onChange={(outcomes) => change({ outcomes })}
           />
-          <label>
-            {t.treeFilters.failures}
-            <select
-              value={String(search.failures ?? '')}
-              onChange={({ target }) =>
-                change({ failures: target.value === '' ? undefined : target.value === 'true' })
-              }
-            >
-              <option value="">{t.treeFilters.any}</option>
-              <option value="true">{t.treeFilters.withFailures}</option>
-              <option value="false">{t.treeFilters.withoutFailures}</option>
-            </select>
-          </label>
+          <Failures search={search} change={change} />
           <Entry label={t.treeFilters.key} onEnter={(key) => change({ key })} />
           <Entry label={t.treeFilters.schedule} onEnter={(schedule) => change({ schedule })} />
           {(['completedFrom', 'completedUntil'] as const).map((end) => (
@@ -182,6 +171,25 @@ function Editor({ search, change }: Part) {
         </div>
       </details>
     </div>
+  );
+}
+
+function Failures({ search, change }: Part) {
+  const t = useTexts();
+  return (
+    <label>
+      {t.treeFilters.failures}
+      <select
+        value={String(search.failures ?? '')}
+        onChange={({ target }) =>
+          change({ failures: target.value === '' ? undefined : target.value === 'true' })
+        }
+      >
+        <option value="">{t.treeFilters.any}</option>
+        <option value="true">{t.treeFilters.withFailures}</option>
+        <option value="false">{t.treeFilters.withoutFailures}</option>
+      </select>
+    </label>
   );
 }
 
@@ -246,12 +254,13 @@ function Counts({ search, change }: Part) {
   return (
     <>
       <p className="count" role="status">
-        {error?.message ??
-          (all == null
+        {error !== null
+          ? messageOf(error)
+          : all == null
             ? t.loading
             : all.since == null
               ? t.treeFilters.match(all.count)
-              : t.treeFilters.atLeast(all.count, formatTime(all.since)))}
+              : t.treeFilters.atLeast(all.count, formatTime(all.since))}
       </p>
       {buckets.length > 0 && <TimeBrush buckets={buckets} range={{ from, until }} onChange={change} />}
     </>

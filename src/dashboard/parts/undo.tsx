@@ -44,7 +44,7 @@ export function UndoNotice() {
       const told = Object.values(
         (await one.send()) as Readonly<Record<string, { message?: string } | null>>,
       )[0];
-      setEnded({ offer: one, ...(told?.message !== undefined && { refusal: told.message }) });
+      setEnded({ offer: one, ...(told?.message !== undefined && { refusal: messageOf(told) }) });
       void queries.invalidateQueries();
       askAgain();
     } catch (error) {

@@ -1,13 +1,12 @@
 /** The keys that programs and people have: who made them, what they may, and when they were last used. */
-import { LiveApiKeys, type LiveApiKeysSubscription, RevokeKey } from '../../generated/dashboard.ts';
+import { ApiKeys, type ApiKeyRowFragment as Key, LiveApiKeys, RevokeKey } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { LiveAnswer } from '../parts/live-list.tsx';
+import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
-
-type Key = NonNullable<LiveApiKeysSubscription['live']['apiKeys']>[number];
 
 export default function ApiKeysScreen() {
   const t = useTexts();
@@ -52,16 +51,30 @@ export default function ApiKeysScreen() {
     <>
       <h1>{t.apiKeys.title}</h1>
       <LiveAnswer live={live}>
-        {({ apiKeys }) => (
-          <Table
-            label={t.apiKeys.title}
-            rows={apiKeys ?? []}
-            columns={columns}
-            keyOf={({ id }) => id}
-            empty={t.apiKeys.empty}
-          />
-        )}
+        {({ apiKeys }) => <Keys keys={apiKeys ?? none} columns={columns} />}
       </LiveAnswer>
     </>
+  );
+}
+
+const none: readonly never[] = [];
+const idOf = ({ id }: Key) => id;
+
+function Keys({ keys, columns }: { keys: readonly Key[]; columns: readonly Column<Key>[] }) {
+  const t = useTexts();
+  const { rows, more } = useContinued(keys, {
+    keyOf: idOf,
+    pageSize: 1_000,
+    read: async ({ id }) => (await ask(ApiKeys, { after: id })).apiKeys ?? [],
+  });
+  return (
+    <Table
+      label={t.apiKeys.title}
+      rows={rows}
+      columns={columns}
+      keyOf={idOf}
+      empty={t.apiKeys.empty}
+      more={more}
+    />
   );
 }

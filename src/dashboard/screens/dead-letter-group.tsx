@@ -12,6 +12,7 @@ import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
 import { BarsWithAxes } from '../parts/bars.tsx';
 import { CopyButton, quoted } from '../parts/copy.tsx';
+import { useCorrection } from '../parts/correction.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
@@ -69,54 +70,10 @@ function Gone({ last }: { last: Group | undefined }) {
 
 function Facing({ group }: { group: Group }) {
   const t = useTexts();
-  const { textOf, field, forget } = useDraft({ note: group.note ?? '' });
-  const filter = { groupIds: [group.id] };
-  /** The type and the code say in the list of operations what was meant, when the group is gone. */
-  const named = { ...filter, types: [group.type], codes: [group.code] };
   return (
     <>
       <h1>{group.pattern}</h1>
-      <div className="buttons">
-        <Action
-          label={t.deadLetters.replayAll}
-          shortcut="r"
-          needs="SETTLE"
-          mutation={Replay}
-          variables={() => ({ input: { filter: named } })}
-          question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
-          command={() => `jobtree replay --group ${group.id}`}
-        />
-        <Action
-          label={t.deadLetters.discardAll}
-          shortcut="x"
-          danger
-          needs="SETTLE"
-          mutation={Discard}
-          variables={() => ({ input: { filter: named } })}
-          question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
-          command={() => `jobtree discard --group ${group.id}`}
-        />
-        <Action
-          label={t.deadLetters.note}
-          shortcut="e"
-          needs="SETTLE"
-          mutation={Note}
-          variables={() => ({
-            input: { groupId: group.id, note: textOf('note').trim() === '' ? null : textOf('note') },
-          })}
-          undo={() => reverse(Note, { input: { groupId: group.id, note: group.note ?? null } })}
-          question={null}
-          onDone={forget}
-          command={() => `jobtree note ${group.id} ${quoted(textOf('note'))}`}
-          fields={
-            <label>
-              {t.deadLetters.note}
-              <textarea rows={4} {...field('note')} />
-            </label>
-          }
-        />
-        <CopyButton label={t.copy.command} text={() => `jobtree dead-letters ${group.id}`} />
-      </div>
+      <Actions group={group} />
       <Facts
         facts={[
           [t.deadLetters.type, group.type],
@@ -144,5 +101,64 @@ function Facing({ group }: { group: Group }) {
       <h2>{t.deadLetters.items}</h2>
       <ItemTable items={group.items} />
     </>
+  );
+}
+
+function Actions({ group }: { group: Group }) {
+  const t = useTexts();
+  const { textOf, field, forget } = useDraft({ note: group.note ?? '' });
+  const {
+    field: correct,
+    correction,
+    option,
+    forget: forgetCorrection,
+  } = useCorrection({ groupId: group.id });
+  const filter = { groupIds: [group.id] };
+  /** The type and the code say in the list of operations what was meant, when the group is gone. */
+  const named = { ...filter, types: [group.type], codes: [group.code] };
+  return (
+    <div className="buttons">
+      <Action
+        label={t.deadLetters.replayAll}
+        shortcut="r"
+        needs="SETTLE"
+        mutation={Replay}
+        variables={() => ({ input: { filter: named, ...correction() } })}
+        question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
+        fields={correct}
+        onDone={forgetCorrection}
+        command={() => `jobtree replay --group ${group.id}${option()}`}
+      />
+      <Action
+        label={t.deadLetters.discardAll}
+        shortcut="x"
+        danger
+        needs="SETTLE"
+        mutation={Discard}
+        variables={() => ({ input: { filter: named } })}
+        question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
+        command={() => `jobtree discard --group ${group.id}`}
+      />
+      <Action
+        label={t.deadLetters.note}
+        shortcut="e"
+        needs="SETTLE"
+        mutation={Note}
+        variables={() => ({
+          input: { groupId: group.id, note: textOf('note').trim() === '' ? null : textOf('note') },
+        })}
+        undo={() => reverse(Note, { input: { groupId: group.id, note: group.note ?? null } })}
+        question={null}
+        onDone={forget}
+        command={() => `jobtree note ${group.id} ${quoted(textOf('note'))}`}
+        fields={
+          <label>
+            {t.deadLetters.note}
+            <textarea rows={4} {...field('note')} />
+          </label>
+        }
+      />
+      <CopyButton label={t.copy.command} text={() => `jobtree dead-letters ${group.id}`} />
+    </div>
   );
 }

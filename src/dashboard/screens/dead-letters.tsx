@@ -12,6 +12,7 @@ import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
 import { Bars } from '../parts/bars.tsx';
 import { asOption } from '../parts/copy.tsx';
+import { useCorrection } from '../parts/correction.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
@@ -75,6 +76,7 @@ function Filters({ type, code }: { type: string | undefined; code: string | unde
 
 function AllThatMatch({ chosen: { types, codes } }: { chosen: Chosen }) {
   const t = useTexts();
+  const { field, correction, option, forget } = useCorrection({ types, codes });
   const filter = { ...(types && { types }), ...(codes && { codes }) };
   const options = `${asOption('--type', types)}${asOption('--code', codes)}`;
   return (
@@ -83,9 +85,11 @@ function AllThatMatch({ chosen: { types, codes } }: { chosen: Chosen }) {
         label={t.deadLetters.replayMatching}
         needs="SETTLE"
         mutation={Replay}
-        variables={() => ({ input: { filter } })}
+        variables={() => ({ input: { filter, ...correction() } })}
         question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
-        command={() => `jobtree replay${options}`}
+        fields={field}
+        onDone={forget}
+        command={() => `jobtree replay${options}${option()}`}
       />
       <Action
         label={t.deadLetters.discardMatching}

@@ -10,6 +10,7 @@ import {
   type UploadsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useImport } from '../data/use-import.ts';
 import { useMay } from '../data/viewer.ts';
 import { Answer, Problem } from '../parts/ask.tsx';
@@ -53,8 +54,10 @@ export default function ImportsScreen() {
   return (
     <>
       <h1>{t.imports.title}</h1>
-      {mayCreate && <DropZone onUploaded={setChosen} />}
-      {chosen !== undefined && <ImportDialog uploadId={chosen} onClose={() => setChosen(undefined)} />}
+      {mayCreate && <DropZone onUploaded={(id) => setChosen((now) => now ?? id)} />}
+      {chosen !== undefined && (
+        <ImportDialog key={chosen} uploadId={chosen} onClose={() => setChosen(undefined)} />
+      )}
       <Answer query={pages}>
         {() => (
           <Table
@@ -90,7 +93,7 @@ function Reading({ state: { status, bytesRead, size, error } }: Shown) {
       <State state={status} />{' '}
       {status === 'RUNNING' && <progress aria-label={words} max={Math.max(size, 1)} value={bytesRead} />}{' '}
       <span className="words">{words}</span>
-      {error != null && <div className="problem">{error.message}</div>}
+      {error != null && <div className="problem">{messageOf(error)}</div>}
     </div>
   );
 }

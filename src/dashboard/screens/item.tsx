@@ -43,8 +43,7 @@ export default function ItemScreen() {
 
 function Facing({ item }: { item: Shown }) {
   const t = useTexts();
-  const { assignment, standstills, parentItem, childItems, job, deadLetterGroupId } = item;
-  const mayList = useMay()('LIST');
+  const { assignment, standstills, childItems, job } = item;
   return (
     <>
       <h1>
@@ -58,34 +57,7 @@ function Facing({ item }: { item: Shown }) {
         <p>{t.item.held(assignment.worker, assignment.attempt)}</p>
       )}
       <Standstills standstills={standstills} />
-      <Facts
-        facts={[
-          [
-            t.item.tree,
-            <Link key="tree" to="/trees/$id" params={{ id: job.root.id }} search={{ job: job.id }}>
-              {job.type}
-            </Link>,
-          ],
-          [t.item.created, <Time key="created" at={item.createdAt} />],
-          [
-            t.item.finished,
-            item.finishedAt == null ? undefined : <Time key="finished" at={item.finishedAt} />,
-          ],
-          [
-            t.item.finishedBy,
-            item.status === 'SUCCEEDED' && assignment != null
-              ? t.item.byWorker(assignment.worker, assignment.attempt)
-              : undefined,
-          ],
-          [t.item.runAt, item.runAt == null ? undefined : <Time key="runAt" at={item.runAt} />],
-          [t.item.retryAt, item.retryAt == null ? undefined : <Time key="retryAt" at={item.retryAt} />],
-          [t.item.priority, item.priority === 0 ? undefined : item.priority],
-          [t.item.dedupeKey, item.dedupeKey],
-          [t.item.serializeKey, item.serializeKey],
-          [t.item.note, item.note],
-          [t.item.parent, parentItem == null ? undefined : <ItemLink key="parent" item={parentItem} />],
-        ]}
-      />
+      <About item={item} />
       <h2>{t.item.payload}</h2>
       <Json value={item.payload} label={t.item.payload} />
       {item.status === 'SUCCEEDED' && (
@@ -94,20 +66,7 @@ function Facing({ item }: { item: Shown }) {
           <Json value={item.result} label={t.item.result} />
         </>
       )}
-      {item.failures.length > 0 && (
-        <>
-          <h2>
-            {t.item.attempts}{' '}
-            <span className="quiet">{t.item.failures(item.failureCount, job.maxFailuresPerItem)}</span>
-          </h2>
-          {deadLetterGroupId != null && mayList && (
-            <p>
-              <CauseLink id={deadLetterGroupId}>{t.causes.same}</CauseLink>
-            </p>
-          )}
-          <Failures failures={item.failures} />
-        </>
-      )}
+      {item.failures.length > 0 && <Attempts item={item} />}
       {item.log.length > 0 && (
         <>
           <h2>{t.item.log}</h2>
@@ -136,6 +95,58 @@ function Facing({ item }: { item: Shown }) {
   );
 }
 
+function About({ item }: { item: Shown }) {
+  const t = useTexts();
+  const { assignment, parentItem, job } = item;
+  return (
+    <Facts
+      facts={[
+        [
+          t.item.tree,
+          <Link key="tree" to="/trees/$id" params={{ id: job.root.id }} search={{ job: job.id }}>
+            {job.type}
+          </Link>,
+        ],
+        [t.item.created, <Time key="created" at={item.createdAt} />],
+        [t.item.finished, item.finishedAt == null ? undefined : <Time key="finished" at={item.finishedAt} />],
+        [
+          t.item.finishedBy,
+          item.status === 'SUCCEEDED' && assignment != null
+            ? t.item.byWorker(assignment.worker, assignment.attempt)
+            : undefined,
+        ],
+        [t.item.runAt, item.runAt == null ? undefined : <Time key="runAt" at={item.runAt} />],
+        [t.item.retryAt, item.retryAt == null ? undefined : <Time key="retryAt" at={item.retryAt} />],
+        [t.item.priority, item.priority === 0 ? undefined : item.priority],
+        [t.item.dedupeKey, item.dedupeKey],
+        [t.item.serializeKey, item.serializeKey],
+        [t.item.note, item.note],
+        [t.item.parent, parentItem == null ? undefined : <ItemLink key="parent" item={parentItem} />],
+      ]}
+    />
+  );
+}
+
+function Attempts({ item }: { item: Shown }) {
+  const t = useTexts();
+  const mayList = useMay()('LIST');
+  const { deadLetterGroupId, failureCount, failures, job } = item;
+  return (
+    <>
+      <h2>
+        {t.item.attempts}{' '}
+        <span className="quiet">{t.item.failures(failureCount, job.maxFailuresPerItem)}</span>
+      </h2>
+      {deadLetterGroupId != null && mayList && (
+        <p>
+          <CauseLink id={deadLetterGroupId}>{t.causes.same}</CauseLink>
+        </p>
+      )}
+      <Failures failures={failures} />
+    </>
+  );
+}
+
 const ItemLink = ({ item }: { item: { id: string } }) => (
   <Link to="/items/$id" params={{ id: item.id }}>
     {shortId(item.id)}
@@ -145,44 +156,12 @@ const ItemLink = ({ item }: { item: { id: string } }) => (
 /** Only what the item's state allows. */
 function Actions({ item }: { item: Shown }) {
   const t = useTexts();
-  const { editor, changed } = usePayload(item.id);
-  const draft = useDraft({ priority: String(item.priority) });
   const filter = { itemIds: [item.id] };
   const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
   const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
   return (
     <div className="buttons">
-      {isPending && (
-        <Action
-          label={t.item.change}
-          shortcut="e"
-          needs="CHANGE"
-          mutation={UpdateItem}
-          variables={() => ({
-            input: { itemId: item.id, priority: Number(draft.textOf('priority')), ...changed() },
-          })}
-          undo={() =>
-            reverse(UpdateItem, {
-              input: {
-                itemId: item.id,
-                priority: item.priority,
-                ...('payload' in changed() && { payload: item.payload }),
-              },
-            })
-          }
-          question={null}
-          onDone={draft.forget}
-          fields={
-            <>
-              {editor}
-              <label>
-                {t.item.changePriority}
-                <input type="number" {...draft.field('priority')} />
-              </label>
-            </>
-          }
-        />
-      )}
+      {isPending && <Change item={item} />}
       {isScheduled && (
         <Action
           label={t.item.promote}
@@ -210,5 +189,42 @@ function Actions({ item }: { item: Shown }) {
       <CopyButton label={t.copy.id} text={() => item.id} />
       <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
     </div>
+  );
+}
+
+function Change({ item }: { item: Shown }) {
+  const t = useTexts();
+  const { editor, changed } = usePayload(item.id);
+  const draft = useDraft({ priority: String(item.priority) });
+  return (
+    <Action
+      label={t.item.change}
+      shortcut="e"
+      needs="CHANGE"
+      mutation={UpdateItem}
+      variables={() => ({
+        input: { itemId: item.id, priority: Number(draft.textOf('priority')), ...changed() },
+      })}
+      undo={() =>
+        reverse(UpdateItem, {
+          input: {
+            itemId: item.id,
+            priority: item.priority,
+            ...('payload' in changed() && { payload: item.payload }),
+          },
+        })
+      }
+      question={null}
+      onDone={draft.forget}
+      fields={
+        <>
+          {editor}
+          <label>
+            {t.item.changePriority}
+            <input type="number" {...draft.field('priority')} />
+          </label>
+        </>
+      }
+    />
   );
 }

@@ -2,9 +2,10 @@
 import { Link } from '@tanstack/react-router';
 import { LiveSerializeKeys, type LiveSerializeKeysSubscription } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
 import { DiscardItem, ReplayItem } from '../parts/dead-item.tsx';
-import { shortId } from '../parts/items.tsx';
+import { beginningOf, shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -28,7 +29,13 @@ export default function KeysScreen() {
             <Link to="/items/$id" params={{ id: head.id }}>
               {head.job.type} {shortId(head.id)}
             </Link>{' '}
-            <State state={head.status} /> {held && <span className="quiet">{t.keys.held}</span>}
+            <State state={head.status} />
+            {held && head.lastFailure != null && (
+              <div>
+                <strong>{head.lastFailure.code}</strong> {beginningOf(messageOf(head.lastFailure))}
+              </div>
+            )}
+            {held && <div className="quiet">{t.keys.held}</div>}
           </>
         ),
     },
@@ -40,8 +47,8 @@ export default function KeysScreen() {
         held &&
         head != null && (
           <div className="buttons">
-            <ReplayItem itemId={head.id} />
-            <DiscardItem itemId={head.id} />
+            <ReplayItem key={`replay ${head.id}`} itemId={head.id} />
+            <DiscardItem key={`discard ${head.id}`} itemId={head.id} />
           </div>
         ),
     },

@@ -18,7 +18,13 @@ import { LiveAnswer } from '../parts/live-list.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { useTexts } from '../texts/all.ts';
-import { formatCount, formatDuration, formatPercentiles, formatTenths } from '../texts/formats.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatExactly,
+  formatPercentiles,
+  formatTenths,
+} from '../texts/formats.ts';
 
 type Answer = LiveQueueSubscription['live'];
 type Queue = NonNullable<Answer['queue']>;
@@ -129,7 +135,7 @@ function Limits({ queue }: { queue: Queue }) {
             ? t.queues.unlimited
             : t.queues.rateDoes(t.queues.ratePer(rate.limit, rate.intervalMs), figures.claimedPerSecond),
         ],
-        [t.queues.lifetime, lifetimeMs == null ? null : formatDuration(lifetimeMs)],
+        [t.queues.lifetime, lifetimeMs == null ? null : formatExactly(lifetimeMs)],
       ]}
     />
   );

@@ -19,7 +19,7 @@ import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useTexts } from '../texts/all.ts';
+import { type Texts, useTexts } from '../texts/all.ts';
 import { formatPercentiles, formatTenths } from '../texts/formats.ts';
 
 const TotalHistory = lazy(() => import('../parts/total-history.tsx'));
@@ -90,6 +90,21 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
     () => (queueTotal == null || rows.length === 0 ? rows : [{ total: queueTotal }, ...rows]),
     [queueTotal, rows],
   );
+  const columns = columnsOf(known, t);
+  return (
+    <Table
+      label={t.queues.title}
+      rows={all}
+      columns={columns}
+      keyOf={keyOf}
+      empty={find === undefined ? t.queues.empty : t.queues.noMatch}
+      more={more}
+      onShown={onShown}
+    />
+  );
+}
+
+function columnsOf(known: ReadonlyMap<string, Queue>, t: Texts): readonly Column<Row>[] {
   const stateOf = (row: Row): Queue | Total | undefined => ('type' in row ? known.get(row.type) : row.total);
   const column = (title: string, of: (state: Queue | Total) => ReactNode): Column<Row> => ({
     title,
@@ -107,7 +122,7 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
       return queue === undefined ? '' : of(queue);
     },
   });
-  const columns: readonly Column<Row>[] = [
+  return [
     {
       title: t.queues.type,
       grow: 3,
@@ -131,17 +146,6 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
     ),
     ofType(t.queues.settings, (queue) => <QueueSettings queue={queue} />, 2),
   ];
-  return (
-    <Table
-      label={t.queues.title}
-      rows={all}
-      columns={columns}
-      keyOf={keyOf}
-      empty={find === undefined ? t.queues.empty : t.queues.noMatch}
-      more={more}
-      onShown={onShown}
-    />
-  );
 }
 
 const none: readonly never[] = [];

@@ -12,6 +12,7 @@ import { type Calculated, mostShown, shownDays, today, type View, views } from '
 import { ask } from '../data/connection.ts';
 import type { Live } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
 import { Answer, Problem } from '../parts/ask.tsx';
 import { Calendar, useFormats } from '../parts/calendar.tsx';
@@ -71,7 +72,7 @@ function List({ live }: { live: LiveRows }) {
               <Time at={lastOccurrenceAt} />
             </Link>
           )}
-          {lastFailure != null && <span className="problem"> {lastFailure.message}</span>}
+          {lastFailure != null && <span className="problem"> {messageOf(lastFailure)}</span>}
         </>
       ),
     },

@@ -6,12 +6,14 @@ import {
   type LiveServersSubscription,
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { messageOf } from '../data/message-of.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
+import { isolatedWithin } from '../texts/isolated.ts';
 
 type Finding = NonNullable<LiveFindingsSubscription['live']['findings']>[number];
 type Server = NonNullable<LiveServersSubscription['live']['servers']>[number];
@@ -78,7 +80,7 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
                   </small>
                 )}
               </p>
-              <p lang="en">{finding.message}</p>
+              <p lang="en">{messageOf(finding)}</p>
               {finding.advice != null && <Advice advice={finding.advice} />}
             </li>
           ))}
@@ -92,7 +94,7 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
               [
                 check,
                 <span key={`${check} ${i}`} lang="en">
-                  {message}
+                  {isolatedWithin(message)}
                 </span>,
               ] as const,
           )}
@@ -109,7 +111,7 @@ function Advice({ advice }: { advice: string }) {
       {advice.split(/`([^`]+)`/).map((part, i) =>
         i % 2 === 0 ? (
           <span key={`${i} ${part}`} lang="en">
-            {part}
+            {isolatedWithin(part)}
           </span>
         ) : (
           <Command key={`${i} ${part}`} text={part} />

@@ -15,7 +15,6 @@ import {
   type ItemStatus,
   Items,
   LiveCompletion,
-  Replay,
   Tree,
   type TreeQuery,
   TreeStandstills as TreeStandstillsQuery,
@@ -32,7 +31,6 @@ import { Answer, Missing } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { Causes } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
-import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Flow, type JobRow } from '../parts/flow.tsx';
 import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
@@ -41,6 +39,7 @@ import { JobCounts, pendingOf } from '../parts/job-counts.tsx';
 import { JobTable } from '../parts/job-table.tsx';
 import { More, nodesOf, pagesOf } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
+import { ReplayFailures } from '../parts/replay-failures.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Share } from '../parts/share.tsx';
 import { Standstills } from '../parts/standstills.tsx';
@@ -121,7 +120,6 @@ function Shown({
   // Of the tree itself, only these are not told of: what it is once it is complete, and jobs that are added to it.
   useFollowing(query, { mark: `${isComplete} ${value?.jobs.size ?? rows.length}`, isOpen: false });
   const onChange = () => void query.refetch();
-  const replayFilter = { jobId: root.id };
   const mayAdminister = useMay()('ADMINISTER');
   return (
     <>
@@ -133,17 +131,7 @@ function Shown({
         </div>
       )}
       <div className="buttons">
-        {failed > 0 && (
-          <Action
-            label={t.tree.replay}
-            shortcut="r"
-            needs="SETTLE"
-            mutation={Replay}
-            variables={() => ({ input: { filter: replayFilter } })}
-            question={<CountDeadLetters filter={replayFilter} ask={t.deadLetters.replayAsk} isReplay />}
-            command={() => `jobtree replay --job ${root.id}`}
-          />
-        )}
+        {failed > 0 && <ReplayFailures rootId={root.id} rows={rows} />}
         {isOpen && (
           <Action
             label={t.tree.cancel}

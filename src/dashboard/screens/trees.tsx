@@ -1,16 +1,21 @@
 /** All trees, newest first: their bars move as their items end. */
 import { Link, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo } from 'react';
-import { type TreeRowFragment, Trees } from '../../generated/dashboard-first.ts';
+import { lazy, Suspense, useEffect, useMemo } from 'react';
+import { type TreeRowFragment, type TreeStateFragment, Trees } from '../../generated/dashboard-first.ts';
+import { useAsComplete, useCompleteTrees } from '../data/complete-trees.ts';
 import { useLive } from '../data/live.ts';
 import { type NewestLive, newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { toFilter } from '../data/tree-search.ts';
 import { Problem } from '../parts/ask.tsx';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { More, nodesOf, type Pages, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
+
+/** Of a longer list nobody wants to wait for all pages again. */
+const mostReadAgain = 500;
+const gapMs = 2_000;
 
 /** Not in the first view: the list comes first. */
 const TreeFilters = lazy(() => import('../parts/tree-filters.tsx'));
@@ -19,14 +24,17 @@ export function TreesScreen() {
   const t = useTexts();
   const search = useSearch({ from: '/' });
   const { order = 'NEWEST_FIRST' } = search;
+  const isAll = Object.values(search).every((one) => one === undefined);
   const filter = toFilter(search);
   const pages = usePages(Trees, { filter, order }, (data) => data.jobs);
   const isNewest = order === 'NEWEST_FIRST';
   const live = useLive(isNewest ? `trees ${JSON.stringify(filter)}` : undefined, newestTreesOf(filter));
   const found = nodesOf(pages);
   const rows = useMemo(() => merge(found, live.value, isNewest), [found, live.value, isNewest]);
+  useNoGap(pages, isNewest ? live.value : undefined);
   const error = live.error ?? pages.error;
   // Until then, it may yet be told of any.
+  const complete = useCompleteTrees();
   const isTold = (id: string) => isNewest && live.value?.trees.has(id) !== false;
   const columns: readonly Column<TreeRowFragment>[] = [
     {
@@ -42,7 +50,7 @@ export function TreesScreen() {
     {
       title: t.trees.progress,
       grow: 4,
-      cell: (tree) => <TreeBar tree={tree} isTold={isTold(tree.id)} />,
+      cell: (tree) => <TreeBar tree={tree} isTold={isTold(tree.id)} since={complete.get(tree.id)} />,
     },
     { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
@@ -62,18 +70,26 @@ export function TreesScreen() {
           rows={rows}
           columns={columns}
           keyOf={({ id }) => id}
-          empty={
-            pages.hasNextPage
-              ? t.trees.searched
-              : Object.values(search).every((one) => one === undefined)
-                ? t.trees.first
-                : t.trees.empty
-          }
+          empty={pages.hasNextPage ? t.trees.searched : isAll ? t.trees.first : t.trees.empty}
           more={<More pages={pages} />}
         />
       )}
     </>
   );
+}
+
+/** Reads the pages again when so many new trees came that those between the live page and the others are in neither. */
+function useNoGap(pages: Pages<TreeRowFragment>, live: NewestLive | undefined): void {
+  const { refetch, dataUpdatedAt } = pages;
+  const found = nodesOf(pages);
+  const isApart = live !== undefined && found[0] !== undefined && found[0].id < live.oldest;
+  const isShort = found.length <= mostReadAgain;
+  // After each time of reading, it may be apart again.
+  useEffect(() => {
+    if (!isApart || !isShort) return;
+    const timer = setTimeout(() => void refetch(), gapMs);
+    return () => clearTimeout(timer);
+  }, [isApart, isShort, dataUpdatedAt, refetch]);
 }
 
 /** The pages that were fetched, with what the server has told since. Ids of jobs grow with time. */
@@ -93,13 +109,16 @@ function merge(
   return [...newer, ...older];
 }
 
-/** `isTold`: whether the list itself is told of its changes. */
-function TreeBar({ tree, isTold }: { tree: TreeRowFragment; isTold: boolean }) {
+/** `isTold`: whether the list itself is told of its changes. `since`: what became of it after it was complete. */
+function TreeBar(props: { tree: TreeRowFragment; isTold: boolean; since: TreeStateFragment | undefined }) {
+  const { tree, isTold, since } = props;
   const t = useTexts();
   // A row of an older page is on the screen only as long as it is in the table, and is subscribed as long.
   const isSubscribed = !isTold && tree.treeProgress?.complete === false;
   const { value } = useLive(isSubscribed ? `tree ${tree.id}` : undefined, treeOf(tree.id));
-  const counts = value ?? tree.treeProgress;
+  const known = value ?? tree.treeProgress;
+  useAsComplete(!isTold && known?.complete === true ? tree.id : undefined);
+  const counts = since !== undefined && known != null && since.revision > known.revision ? since : known;
   if (counts == null) return null;
   const state = stateOf(tree, counts);
   return (

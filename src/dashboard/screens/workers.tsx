@@ -1,20 +1,25 @@
 /** Who is connected, what they hold, and for how long. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import {
   LiveHeldItems,
   type LiveHeldItemsSubscription,
+  LiveWorkerNames,
   LiveWorkers,
   type LiveWorkersSubscription,
+  WorkerNames,
+  type WorkerNameFragment as WorkerRow,
 } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { useOnScreen } from '../data/on-screen.ts';
 import { shortId } from '../parts/items.tsx';
-import { LiveAnswer } from '../parts/live-list.tsx';
+import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 
-type WorkerRow = NonNullable<LiveWorkersSubscription['live']['workers']>[number];
+type Types = NonNullable<LiveWorkersSubscription['live']['workers']>[number]['types'];
 type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[number];
 
 export default function WorkersScreen() {
@@ -22,34 +27,41 @@ export default function WorkersScreen() {
   const search = useSearch({ from: '/workers' });
   const { slow = false, worker, type } = search;
   const navigate = useNavigate({ from: '/workers' });
-  const workers = useAnswer(LiveWorkers, {});
+  const workers = useAnswer(LiveWorkerNames, {});
   const items = useAnswer(LiveHeldItems, {
     slowOnly: slow,
     types: type === undefined ? null : [type],
     workers: worker === undefined ? null : [worker],
   });
-  const held = (what: { readonly worker: string; readonly type?: string }, children: ReactNode) => (
-    <Link key={what.type} to="/workers" search={{ ...(slow && { slow }), ...what }}>
-      {children}
-    </Link>
+  return (
+    <>
+      <h1>{t.workers.title}</h1>
+      <LiveAnswer live={workers}>{(data) => <Connected workers={data.workers ?? none} />}</LiveAnswer>
+      <h2>{t.workers.held}</h2>
+      <label>
+        <input
+          type="checkbox"
+          checked={slow}
+          onChange={({ target }) => navigate({ search: { ...search, slow: target.checked || undefined } })}
+        />{' '}
+        {t.workers.slowOnly}
+      </label>
+      {(worker ?? type) !== undefined && (
+        <p>
+          {t.workers.filter([worker, type].filter((part) => part !== undefined).join(', '))}{' '}
+          <Link to="/workers" search={slow ? { slow } : {}}>
+            {t.clear}
+          </Link>
+        </p>
+      )}
+      <LiveAnswer live={items}>{({ heldItems }) => <HeldItems items={heldItems ?? none} />}</LiveAnswer>
+    </>
   );
-  const workerColumns: readonly Column<WorkerRow>[] = [
-    { title: t.workers.name, grow: 2, cell: ({ name }) => held({ worker: name }, name) },
-    {
-      title: t.workers.types,
-      grow: 3,
-      cell: ({ name, types }) => (
-        <span className="list">
-          {types.map(({ type, holds, concurrency }) =>
-            held({ worker: name, type }, `${type} ${holds}${concurrency == null ? '' : `/${concurrency}`}`),
-          )}
-        </span>
-      ),
-    },
-    { title: t.workers.version, cell: ({ version }) => version },
-    { title: t.workers.since, isTime: true, cell: ({ connectedAt }) => <Time at={connectedAt} /> },
-  ];
-  const heldColumns: readonly Column<HeldRow>[] = [
+}
+
+function HeldItems({ items }: { items: readonly HeldRow[] }) {
+  const t = useTexts();
+  const columns: readonly Column<HeldRow>[] = [
     {
       title: t.workers.item,
       grow: 2,
@@ -73,55 +85,77 @@ export default function WorkersScreen() {
     { title: t.workers.heartbeat, isTime: true, cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
   ];
   return (
+    <Table
+      label={t.workers.held}
+      rows={items}
+      columns={columns}
+      keyOf={({ itemId }) => itemId}
+      empty={t.workers.emptyHeld}
+    />
+  );
+}
+
+const none: readonly never[] = [];
+const pageSize = 1_000;
+const nameOf = ({ name }: WorkerRow) => name;
+
+function Connected({ workers }: { workers: readonly WorkerRow[] }) {
+  const t = useTexts();
+  const slow = useSearch({ from: '/workers', select: (search) => search.slow });
+  const { rows, more } = useContinued(workers, {
+    keyOf: nameOf,
+    pageSize,
+    read: async ({ name }) => (await ask(WorkerNames, { after: name })).workers ?? [],
+  });
+  const { known, onShown } = useShown(rows);
+  const held = (what: { readonly worker: string; readonly type?: string }, children: ReactNode) => (
+    <Link key={what.type} to="/workers" search={{ ...(slow && { slow }), ...what }}>
+      {children}
+    </Link>
+  );
+  const columns: readonly Column<WorkerRow>[] = [
+    { title: t.workers.name, grow: 2, cell: ({ name }) => held({ worker: name }, name) },
+    {
+      title: t.workers.types,
+      grow: 3,
+      cell: ({ name }) => (
+        <span className="list">
+          {known
+            .get(name)
+            ?.map(({ type, holds, concurrency }) =>
+              held({ worker: name, type }, `${type} ${holds}${concurrency == null ? '' : `/${concurrency}`}`),
+            )}
+        </span>
+      ),
+    },
+    { title: t.workers.version, cell: ({ version }) => version },
+    { title: t.workers.since, isTime: true, cell: ({ connectedAt }) => <Time at={connectedAt} /> },
+  ];
+  return (
     <>
-      <h1>{t.workers.title}</h1>
-      <LiveAnswer live={workers}>
-        {(data) => {
-          const rows = data.workers ?? [];
-          return (
-            <>
-              <Versions workers={rows} />
-              <Table
-                label={t.workers.title}
-                rows={rows}
-                columns={workerColumns}
-                keyOf={({ name }) => name}
-                empty={t.workers.empty}
-              />
-            </>
-          );
-        }}
-      </LiveAnswer>
-      <h2>{t.workers.held}</h2>
-      <label>
-        <input
-          type="checkbox"
-          checked={slow}
-          onChange={({ target }) => navigate({ search: { ...search, slow: target.checked || undefined } })}
-        />{' '}
-        {t.workers.slowOnly}
-      </label>
-      {(worker ?? type) !== undefined && (
-        <p>
-          {t.workers.filter([worker, type].filter((part) => part !== undefined).join(', '))}{' '}
-          <Link to="/workers" search={slow ? { slow } : {}}>
-            {t.clear}
-          </Link>
-        </p>
-      )}
-      <LiveAnswer live={items}>
-        {({ heldItems }) => (
-          <Table
-            label={t.workers.held}
-            rows={heldItems ?? []}
-            columns={heldColumns}
-            keyOf={({ itemId }) => itemId}
-            empty={t.workers.emptyHeld}
-          />
-        )}
-      </LiveAnswer>
+      {/* Of some of them the counts would mean nothing. */}
+      {!more && <Versions workers={rows} />}
+      <Table
+        label={t.workers.title}
+        rows={rows}
+        columns={columns}
+        keyOf={nameOf}
+        empty={t.workers.empty}
+        more={more}
+        onShown={onShown}
+      />
     </>
   );
+}
+
+/** What the workers on the screen have, which stand one after the other by name; of others what they had when they were. */
+function useShown(rows: readonly WorkerRow[]) {
+  const [names, onShown] = useOnScreen(nameOf);
+  const known = useRef(new Map<string, Types>());
+  const before = rows[rows.findIndex(({ name }) => name === names?.[0]) - 1];
+  const { value } = useAnswer(LiveWorkers, names && { after: before?.name ?? null, first: names.length });
+  for (const { name, types } of value?.workers ?? none) known.current.set(name, types);
+  return { known: known.current, onShown };
 }
 
 /** How many workers have each version, if they differ. */

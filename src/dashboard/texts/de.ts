@@ -1,6 +1,14 @@
 /** Everything that the dashboard says, in German: the type makes sure that nothing is missing. */
 import type { Texts } from './en.ts';
-import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatExactly,
+  formatRate,
+  formatTenths,
+  formatTime,
+  things,
+} from './formats.ts';
 
 const elements = (count: number) => things(count, 'Element', 'Elemente');
 
@@ -74,6 +82,7 @@ export const de: Texts = {
     apiKeys: 'API-Schlüssel',
     audit: 'Audit',
     system: 'System',
+    more: 'Mehr',
   },
   fresh: {
     live: 'Aktuell',
@@ -111,6 +120,7 @@ export const de: Texts = {
       refused: (reason) => `Der Aussteller lehnt die Anmeldung ab: ${reason}`,
       invalid: (reason) => `Die Antwort des Ausstellers ist ungültig: ${reason}`,
       server: (reason) => `Sie sind beim Aussteller angemeldet, aber dieser Server lehnt Sie ab: ${reason}`,
+      key: (reason) => `Sie sind nicht angemeldet: ${reason}`,
     },
   },
   state,
@@ -318,6 +328,8 @@ export const de: Texts = {
     cancelAsk: 'Dieses Element abbrechen? Ein Worker, der es hat, soll aufhören.',
     replay: 'Wiederholen',
     replayAsk: (number) => `Element ${number} mit dieser Eingabe erneut versuchen?`,
+    discardAsk: (number) =>
+      `Element ${number} verwerfen? Es bleibt fehlgeschlagen und behält seinen Serienschlüssel nicht länger: Das nächste mit diesem Schlüssel kann laufen.`,
     gone: 'Dieses Element gibt es nicht, oder sein Baum wurde gelöscht.',
     notJson: (place) =>
       place === undefined
@@ -366,7 +378,10 @@ export const de: Texts = {
     discardMatching: 'Alle verwerfen, die passen',
     discard: 'Verwerfen',
     discardAll: 'Alle verwerfen',
-    replayAsk: (count) => `${elements(count)} wiederholen? Alle, die passen, nicht nur die auf dieser Seite.`,
+    replayAsk: (count) =>
+      count === 0
+        ? 'Es gibt nichts zu wiederholen: Was fehlgeschlagen ist, wurde verworfen oder wird schon erneut versucht.'
+        : `${elements(count)} wiederholen? Alle, die passen, nicht nur die auf dieser Seite.`,
     skipped: (count) =>
       count === 1
         ? '1 Element bleibt unberücksichtigt: Sein Job ist abgebrochen oder wird gelöscht.'
@@ -377,6 +392,15 @@ export const de: Texts = {
     gone: 'Von dieser Gruppe ist nichts mehr übrig: Ihre Elemente wurden wiederholt oder verworfen oder ihre Bäume gelöscht.',
     goneOperations: 'Was geschehen ist, in den Vorgängen',
     goneOthers: 'Alle Fehlschläge',
+  },
+  correction: {
+    label: 'Jede Eingabe ändern, als JSON (leer: wie sie sind)',
+    hint: 'Ein Objekt, dessen Schlüssel die der Eingaben ersetzen; null entfernt einen Schlüssel. Was nicht zum Schema seines Typs passen würde, bleibt fehlgeschlagen.',
+    noObject: 'Geben Sie ein JSON-Objekt ein, etwa {"currency": "EUR"}.',
+    preview: 'Die ersten Eingaben, vorher und nachher',
+    before: 'Vorher',
+    after: 'Nachher',
+    stays: 'Bleibt hier: Die Eingabe ist kein Objekt.',
   },
   operation: {
     title: 'Vorgänge',
@@ -403,6 +427,8 @@ export const de: Texts = {
         : wasStopped
           ? `${did}; vor den übrigen ${formatCount(left)} gestoppt`
           : `${did}; ${formatCount(left)} ausgelassen, da inzwischen verändert`,
+    skipped: (count, reason) =>
+      `${things(count, 'Element bleibt', 'Elemente bleiben')} wie zuvor. Beim ersten: ${reason}`,
     outlook: 'So geht es weiter:',
     item: (number) => `Element ${number}`,
     tree: 'ein Baum',
@@ -451,7 +477,7 @@ export const de: Texts = {
       [concurrency == null ? undefined : `${formatCount(concurrency)} gleichzeitig`, rate]
         .filter((part) => part !== undefined)
         .join(', ') || 'keine',
-    ratePer: (limit, ms) => `${formatCount(limit)} je ${formatDuration(ms)}`,
+    ratePer: (limit, ms) => `${formatCount(limit)} je ${formatExactly(ms)}`,
     of: (type) => `Warteschlange ${type}`,
     find: 'Name enthält',
     noMatch: 'Kein Typ heißt so.',
@@ -565,6 +591,8 @@ export const de: Texts = {
     preview: 'Die ersten Zeilen, als Elemente',
     line: 'Zeile',
     payload: 'Eingabe',
+    badRows:
+      'Ungültige Zeilen werden zu fehlgeschlagenen Elementen mit dieser Eingabe, die Sie korrigieren und wiederholen können.',
     submit: 'Importieren',
     status: 'Import',
     read: (read, size) => `${read} von ${size} gelesen`,
@@ -594,11 +622,10 @@ export const de: Texts = {
     paused: 'angehalten',
     empty: 'Es gibt keine Zeitpläne. Legen Sie einen an: mit jobtree schedule put oder putSchedule der API.',
     timing: ({ cron, everyMs, timeZone }) =>
-      cron == null ? `alle ${formatDuration(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
-    skipAsk: (name) => `Den nächsten Termin von ${name} auslassen?`,
+      cron == null ? `alle ${formatExactly(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
     runAsk: (name) => `Jetzt einen Baum von ${name} anlegen?`,
     skipThis: 'Diesen auslassen',
-    skipThisAsk: (name, time) => `Den Termin von ${name} am ${time} auslassen?`,
+    skipAsk: (name, time) => `Den Termin von ${name} am ${time} auslassen?`,
     views: { list: 'Liste', week: 'Woche', month: 'Monat' },
     earlier: 'Früher',
     today: 'Heute',
@@ -727,5 +754,7 @@ export const de: Texts = {
       escape: 'schließen oder die Zeile verlassen',
     },
   },
+  refused:
+    'Ihre Rolle umfasst diese Seite nicht. Die Suche führt anhand der Id zu einem Baum oder Element, und die Hilfe nennt Ihre Rollen.',
   notFound: 'Diese Seite gibt es nicht.',
 };

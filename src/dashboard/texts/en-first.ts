@@ -18,6 +18,7 @@ export const enFirst = {
     apiKeys: 'API keys',
     audit: 'Audit',
     system: 'System',
+    more: 'More',
   },
   fresh: {
     live: 'Live',
@@ -69,6 +70,8 @@ export const enFirst = {
     searched: 'None of the trees looked at so far meets these conditions. There are more.',
     first: 'There is no tree yet. Try it: jobtree demo, or the first example of the README.',
   },
+  refused:
+    'Your role does not include this page. Search leads to a tree or an item by its id, and Help says what your roles are.',
   notFound: 'There is no such page.',
 };
 

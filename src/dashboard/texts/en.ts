@@ -1,7 +1,15 @@
 /** Everything that the dashboard says, in English. */
 import type { FileFormat, OperationKind, StandstillReason } from '../../generated/dashboard.ts';
 import { enFirst } from './en-first.ts';
-import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatExactly,
+  formatRate,
+  formatTenths,
+  formatTime,
+  things,
+} from './formats.ts';
 
 /** What the sentence about a standstill says. */
 export interface StandstillFacts {
@@ -76,6 +84,7 @@ export const en = {
       refused: (reason: string) => `The issuer refuses the sign-in: ${reason}`,
       invalid: (reason: string) => `The answer of the issuer is not valid: ${reason}`,
       server: (reason: string) => `You are signed in at the issuer, but this server refuses you: ${reason}`,
+      key: (reason: string) => `You are not signed in: ${reason}`,
     },
   },
   actions: 'Actions',
@@ -267,6 +276,8 @@ export const en = {
     cancelAsk: 'Cancel this item? A worker that has it is told to stop.',
     replay: 'Replay',
     replayAsk: (number: string) => `Try item ${number} again, with this payload?`,
+    discardAsk: (number: string) =>
+      `Discard item ${number}? It stays failed, and no longer keeps its serialize key: the next item with that key can run.`,
     gone: 'There is no such item, or its tree was deleted.',
     notJson: (place: { line: number; column: number } | undefined) =>
       place === undefined
@@ -317,7 +328,9 @@ export const en = {
     discard: 'Discard',
     discardAll: 'Discard all',
     replayAsk: (count: number) =>
-      `Replay ${things(count, 'item', 'items')}? All that match, not only those on this page.`,
+      count === 0
+        ? 'There is nothing to replay: what failed was discarded, or is being tried again.'
+        : `Replay ${things(count, 'item', 'items')}? All that match, not only those on this page.`,
     skipped: (count: number) =>
       `${things(count, 'item is', 'items are')} left out: their jobs are cancelled or being deleted.`,
     discardAsk: (count: number) =>
@@ -326,6 +339,15 @@ export const en = {
     gone: 'Nothing of this group is left: its items were replayed or discarded, or their trees deleted.',
     goneOperations: 'What was done, in the operations',
     goneOthers: 'All dead letters',
+  },
+  correction: {
+    label: 'Change each payload, as JSON (empty: as they are)',
+    hint: 'An object whose keys replace those of each payload; null removes a key. What would not match the schema of its type stays failed.',
+    noObject: 'Enter a JSON object, such as {"currency": "EUR"}.',
+    preview: 'The first payloads, before and after',
+    before: 'Before',
+    after: 'After',
+    stays: 'Stays here: its payload is not an object.',
   },
   operation: {
     title: 'Operations',
@@ -352,6 +374,8 @@ export const en = {
         : wasStopped
           ? `${did}; it was stopped before the other ${formatCount(left)}`
           : `${did}; ${formatCount(left)} left alone, changed meanwhile`,
+    skipped: (count: number, reason: string) =>
+      `${things(count, 'item stays', 'items stay')} as before. Of the first: ${reason}`,
     outlook: 'See how it goes on:',
     item: (number: string) => `item ${number}`,
     tree: 'one tree',
@@ -401,7 +425,7 @@ export const en = {
       [concurrency == null ? undefined : `${formatCount(concurrency)} at a time`, rate]
         .filter((part) => part !== undefined)
         .join(', ') || 'none',
-    ratePer: (limit: number, ms: number) => `${formatCount(limit)} per ${formatDuration(ms)}`,
+    ratePer: (limit: number, ms: number) => `${formatCount(limit)} per ${formatExactly(ms)}`,
     of: (type: string) => `Queue ${type}`,
     find: 'Name contains',
     noMatch: 'No type has such a name.',
@@ -523,6 +547,8 @@ export const en = {
     preview: 'The first rows, as items',
     line: 'Line',
     payload: 'Payload',
+    badRows:
+      'Rows that are not valid become failed items with this payload, which you can correct and replay.',
     submit: 'Import',
     status: 'Import',
     read: (read: string, size: string) => `${read} of ${size} read`,
@@ -552,11 +578,10 @@ export const en = {
     paused: 'paused',
     empty: 'There are no schedules. Create one with jobtree schedule put, or putSchedule of the API.',
     timing: ({ cron, everyMs, timeZone }: Timing) =>
-      cron == null ? `every ${formatDuration(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
-    skipAsk: (name: string) => `Skip the next occurrence of ${name}?`,
+      cron == null ? `every ${formatExactly(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
     runAsk: (name: string) => `Create a tree of ${name} now?`,
     skipThis: 'Skip this one',
-    skipThisAsk: (name: string, time: string) => `Skip the occurrence of ${name} at ${time}?`,
+    skipAsk: (name: string, time: string) => `Skip the occurrence of ${name} at ${time}?`,
     views: { list: 'List', week: 'Week', month: 'Month' },
     earlier: 'Earlier',
     today: 'Today',

@@ -37,6 +37,20 @@ export function formatDuration(ms: number): string {
   return ms < 172_800_000 ? say(3_600_000, 'h') : say(86_400_000, 'd');
 }
 
+const units = [
+  ['d', 86_400_000, 172_800_000],
+  ['h', 3_600_000, 3_600_000],
+  ['min', 60_000, 60_000],
+  ['s', 1_000, 1_000],
+  ['ms', 1, 0],
+] as const;
+
+/** A setting, which is not rounded: 90 min, 75 s */
+export function formatExactly(ms: number): string {
+  const [unit, unitMs] = units.find(([, unitMs, fromMs]) => ms >= fromMs && ms % unitMs === 0) ?? units[4];
+  return `${formatCount(ms / unitMs)} ${unit}`;
+}
+
 /** The median and the 95th percentile: 850 ms / 4.2 s, each on one line with its unit. Undefined if there was nothing. */
 export const formatPercentiles = ({ p50Ms, p95Ms }: Percentiles) =>
   p50Ms == null || p95Ms == null

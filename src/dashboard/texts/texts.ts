@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import { enFirst, type FirstTexts } from './en-first.ts';
 import { setFormats } from './formats.ts';
+import { isolated } from './isolated.ts';
 
 /** By its code, with its own name for itself. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;
@@ -14,7 +15,7 @@ const loaders: Readonly<Record<Language, () => Promise<FirstTexts>>> = {
 };
 const isLanguage = (name: string): name is Language => name in languages;
 const listeners = new Set<() => void>();
-let texts: FirstTexts = enFirst;
+let texts: FirstTexts = isolated(enFirst);
 
 export const useTexts = () =>
   useSyncExternalStore(
@@ -39,7 +40,7 @@ export function loadLanguage(): Promise<void> {
 
 async function load(language: Language): Promise<void> {
   // What can't be loaded leaves the page as it is.
-  texts = await loaders[language]().catch(() => texts);
+  texts = await loaders[language]().then(isolated, () => texts);
   setFormats(texts.language);
   document.documentElement.lang = texts.language;
   for (const listener of listeners) listener();

@@ -3,12 +3,12 @@
  * dashboard's packages. The token is in the fragment of the URL, which browsers send to nobody.
  */
 import { Credentials } from '../../client/credentials.ts';
-import type { JobTreeProgress, JobtreeProgressEvents } from '../../client/element.ts';
+import type { JobTreeProgress, JobtreeProgress, JobtreeProgressEvents } from '../../client/element.ts';
 import '../../client/element.ts';
 import { JobtreeError } from '../../client/errors.ts';
 import { Http } from '../../client/http.ts';
 import { createPost } from '../../client/post.ts';
-import { WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
+import { WatchedCompletion, WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
 import { textsOfReader } from '../texts/watch.ts';
 import '../styles.css';
 import './watch.css';
@@ -30,6 +30,9 @@ const http = new Http({
   onRetry: undefined,
 });
 const content = document.getElementById('content') as HTMLElement;
+/** How often it is asked whether somebody has reopened the tree, once it is complete. */
+const reopenedMs = 30_000;
+const forgottenMs = 1_500;
 
 function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -122,6 +125,26 @@ function toResults(): HTMLElement {
   return element('section', {}, element('h2', {}, t.results), list, none, buttons);
 }
 
+/** Follows the complete tree again once it is open again. A page that nobody sees asks nothing. */
+async function followAgain(bar: JobtreeProgress): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, reopenedMs));
+    if (document.hidden) continue;
+    try {
+      const { job } = await http.request(WatchedCompletion, { id: tree }, { repeatable: true });
+      if (job == null) return;
+      if (job.treeProgress?.complete === false) break;
+    } catch (error) {
+      if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED') return;
+    }
+  }
+  bar.tree = '';
+  // What it knew is kept for a second.
+  setTimeout(() => {
+    bar.tree = tree;
+  }, forgottenMs);
+}
+
 async function show(): Promise<void> {
   if (tree === '' || claims === undefined) throw new Error(t.incomplete);
   const { job } = await http.request(WatchedTree, { id: tree }, { repeatable: true });
@@ -152,8 +175,11 @@ async function show(): Promise<void> {
   };
   on('disconnected', since);
   on('connected', () => since(undefined));
-  // What is final does not become older.
-  on('complete', () => freshness.remove());
+  // What is final does not become older, unless its failures are replayed.
+  on('complete', () => {
+    freshness.replaceChildren();
+    void followAgain(bar);
+  });
   on('error', (error) => {
     since(new Date());
     say(error);

@@ -39,13 +39,14 @@ export class Audit {
 
   /**
    * Does something and notes it. The first that `use` calls, if that does anything, writes the entry in the same statement. For results that
-   * report a refusal instead of throwing it, `refusalOf` returns the code.
+   * report a refusal instead of throwing it, `refusalOf` returns the code. With `onlyRefusal`, success is not noted.
    */
   async run<T>(
     database: Queries,
     act: Act,
     use: (database: Queries) => T | Promise<T>,
     refusalOf: (result: T) => ErrorCode | undefined = () => undefined,
+    onlyRefusal = false,
   ): Promise<T> {
     const entry = { ...bounded(act), id: randomUUID() };
     let isNoted = false;
@@ -74,7 +75,7 @@ export class Audit {
       throw error;
     } finally {
       if (isNoted) this.#tell({ ...entry, outcome: 'OK' });
-      else if (outcome === 'OK' || this.#hasRoom(entry.actor))
+      else if (outcome === 'OK' ? !onlyRefusal : this.#hasRoom(entry.actor))
         await this.#note(database, { ...entry, outcome });
     }
   }
@@ -144,7 +145,7 @@ export interface AuditKey {
   readonly id: string;
 }
 
-const first: AuditKey = { at: new Date(0), id: firstUuid };
+const firstKey: AuditKey = { at: new Date(0), id: firstUuid };
 const last: AuditKey = { at: new Date(253_402_300_799_000), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 /** A page of the audit, newest first; from the end if `backwards`. For a tenant, only the actions of its callers. */
@@ -152,7 +153,7 @@ export async function listAudit(
   database: Queries,
   tenant: string | null,
   { actor, action, subject, since }: AuditFilter,
-  { after = last, before = first, take, backwards }: Range<AuditKey>,
+  { after = last, before = firstKey, take, backwards }: Range<AuditKey>,
 ): Promise<AuditEntry[]> {
   const values: unknown[] = [after.at, after.id, before.at, before.id, take];
   // All columns of the index that has this order, so that the planner finds no other index as good.

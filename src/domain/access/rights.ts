@@ -5,7 +5,7 @@
  *
  * The caller is one value, created when a request, a socket or a stream comes in, and passed down with its operations.
  */
-import type { Owner } from '../../db/fair-queue.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 import { beginningOf, tenantOf } from '../values/tenants.ts';
 
 export const roles = ['admin', 'operator', 'producer', 'worker', 'watcher'] as const;

@@ -4,8 +4,8 @@
  * and never contends for a tenant's row, but what is added within some three seconds may exceed the limit.
  */
 import { LRUCache } from 'lru-cache';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 import type { Queries } from '../../db/database.ts';
-import type { Owner } from '../../db/fair-queue.ts';
 import { StorageLimitError } from '../../errors.ts';
 import type { CallerLimits } from './rights.ts';
 

@@ -88,24 +88,23 @@ export async function createWatchToken(
   };
 }
 
-/** Servers notice within seconds: `readWatchTokens`. Also removes some rows that are older than any token can be. */
+/** Servers notice within seconds: `readWatchTokens`. Also forgets some that are older than any token can be. */
 export const revokeTokens: Statement = {
   name: 'revoke_watch_tokens',
   first: `old as (
-    delete from jobtree.watch_revocation r
-    where r.root_id = any (array(
-      select o.root_id from jobtree.watch_revocation o
-      where o.revoked_at < now() - interval '25 hours' and o.root_id <> $1
-      order by o.revoked_at limit 100
-      for update skip locked
+    update jobtree.tree t set revoked_at = null, revoked_in = null
+    where t.root_id = any (array(
+      select o.root_id from jobtree.tree o
+      where o.root_id in (select n.root_id from jobtree.tree n where n.revoked_in is not null order by n.revoked_in limit 100)
+        and o.revoked_at < now() - interval '25 hours' and o.root_id <> $1
+      for no key update skip locked
     ))
   )`,
   // A clock that was set back must not make tokens valid again.
-  text: `insert into jobtree.watch_revocation as r (root_id, revoked_at, transaction_id)
-    select j.id, clock_timestamp(), pg_current_xact_id()::text::bigint from jobtree.job j where j.id = $1 and j.root_id = j.id
-    on conflict (root_id) do update
-    set revoked_at = greatest(r.revoked_at, excluded.revoked_at), transaction_id = excluded.transaction_id
-    returning r.revoked_at`,
+  text: `update jobtree.tree t
+    set revoked_at = greatest(t.revoked_at, clock_timestamp()), revoked_in = pg_current_xact_id()::text::bigint
+    where t.root_id = $1
+    returning t.revoked_at`,
 };
 
 /** @throws NotFoundError; InvalidInputError for a job that is not a root */
@@ -157,9 +156,9 @@ const readTokens: Statement = {
       select array_agg(w.id order by w.id) as secret_ids, array_agg(w.secret order by w.id) as secrets from jobtree.watch_secret w
     ) s
     cross join (
-      select array_agg(v.root_id) as root_ids,
-        array_agg(floor(extract(epoch from v.revoked_at) * 1000)::double precision) as revoked_ms
-      from jobtree.watch_revocation v where v.transaction_id >= $1
+      select array_agg(t.root_id) as root_ids,
+        array_agg(floor(extract(epoch from t.revoked_at) * 1000)::double precision) as revoked_ms
+      from jobtree.tree t where t.revoked_in >= $1
     ) r`,
 };
 

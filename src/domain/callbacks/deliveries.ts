@@ -105,36 +105,37 @@ const maxErrorLength = 500;
 
 /**
  * Settles the attempt `$2`, or has the delivery wait for that of `$4` which is next; without a wait it has failed. Once its lease is over and
- * another attempt has begun, only success counts.
+ * another attempt has begun, only success counts. `$6`: the URL, if it
+ * answered 410: the endpoint `$7` is gone if it still has it.
  */
 const settle: Statement = {
   name: 'note_delivery',
   first: `settled as (
     update jobtree.callback_delivery d
-    set due_at = clock_timestamp() + ($4::float8[])[greatest(1, $2 - d.attempts_before)] * interval '1 millisecond',
+    set due_at = clock_timestamp() + w.waits[greatest(1, $2 - d.attempts_before)] * interval '1 millisecond',
       delivered_at = case when $5 then clock_timestamp() end,
-      failed_at = case when not $5 and ($4::float8[])[greatest(1, $2 - d.attempts_before)] is null then clock_timestamp() end,
+      failed_at = case when not $5 and w.waits[greatest(1, $2 - d.attempts_before)] is null then clock_timestamp() end,
       history = case when jsonb_array_length(d.history) >= 20 then d.history - 0 else d.history end || $3::jsonb
+    from (
+      select case when not exists (select from jobtree.callback_endpoint e where e.name = $7 and e.url = $6) then $4::float8[] end as waits
+    ) w
     where d.id = $1 and d.due_at is not null and ($5 or d.attempts = $2)
     returning d.endpoint
   )`,
-  text: `update jobtree.callback_endpoint e set gone_at = clock_timestamp() from settled s where $6 and e.name = s.endpoint and e.gone_at is null`,
+  text: `update jobtree.callback_endpoint e set gone_at = clock_timestamp() from settled s where e.name = s.endpoint and e.url = $6 and e.gone_at is null`,
 };
 
-export async function noteDelivery(
+export async function recordDelivery(
   engine: CallbackEngine,
-  { id, attempt, sentAt }: LeasedDelivery,
+  { id, endpoint, url, attempt, sentAt }: LeasedDelivery,
   answer: DeliveryAnswer & { readonly tookMs: number },
 ): Promise<void> {
   const { tookMs, statusCode, error, retryAfterMs, retryAt } = answer;
-  const isGone = error !== undefined && statusCode === 410;
   // By the clock of Postgres, which said when it was sent.
   const untilMs = retryAt === undefined ? 0 : retryAt.getTime() - sentAt.getTime() - tookMs;
   const askedMs = Math.min(retryAfterMs ?? untilMs, maxAskedMs);
   const waits =
-    error === undefined || isGone
-      ? []
-      : waitsMs.map((ms) => Math.max(ms * (1 + waitJitter * Math.random()), askedMs));
+    error === undefined ? [] : waitsMs.map((ms) => Math.max(ms * (1 + waitJitter * Math.random()), askedMs));
   const shown = error === undefined ? undefined : [...error].slice(0, maxErrorLength).join('');
   await engine.database.call(
     settle,
@@ -143,7 +144,8 @@ export async function noteDelivery(
     JSON.stringify([{ at: sentAt, tookMs, statusCode, error: shown }]),
     waits,
     error === undefined,
-    isGone,
+    statusCode === 410 ? url : null,
+    endpoint,
   );
 }
 

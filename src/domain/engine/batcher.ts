@@ -16,9 +16,9 @@
  * another. A batch whose answer was lost may have been carried out, so it is not sent again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairQueue, groupOf, type Owner, pathOf } from '../../db/fair-queue.ts';
+import { FairQueue, groupOf, type Owner, pathOf } from '../../concurrency/fair-queue.ts';
+import type { Request } from '../../concurrency/fair-semaphore.ts';
 import { isRolledBack } from '../../db/sqlstate.ts';
-import type { Request } from '../../db/turns.ts';
 import { ClientGoneError, UnavailableError } from '../../errors.ts';
 
 /** The share of the backlog that a single caller or tenant may fill. */

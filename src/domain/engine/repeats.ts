@@ -5,7 +5,7 @@
 const everyMs = 60_000;
 /** Things of further kinds are reported together. */
 const mostKinds = 1_000;
-const others = '';
+const foreignKinds = '';
 
 export class Repeats<Thing> {
   readonly #kinds = new Map<string, { times: number; last: Thing }>();
@@ -17,7 +17,7 @@ export class Repeats<Thing> {
 
   /** Whether its kind was reported within the last minute; if so, counts it. */
   isRepeat(name: string, thing: Thing, times = 1): boolean {
-    const kind = this.#kinds.has(name) || this.#kinds.size < mostKinds ? name : others;
+    const kind = this.#kinds.has(name) || this.#kinds.size < mostKinds ? name : foreignKinds;
     const told = this.#kinds.get(kind);
     if (told !== undefined) {
       told.times += times;

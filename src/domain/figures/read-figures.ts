@@ -27,6 +27,49 @@ interface Row {
 
 const minuteMs = 60_000;
 
+/** One row for the bounds of the time, and one for each part and step that has figures: $1 to $5 are names, minutes, step, slots to leave out, and parts. */
+const query = `with bounds as materialized (
+    select t.now, case
+      when $3::integer is null then date_trunc('minute', t.now) - $2::integer * interval '1 minute'
+      else date_bin($3 * interval '1 minute', t.now - ($2 - $3) * interval '1 minute', 'epoch'::timestamptz)
+    end as "from"
+    from (select clock_timestamp()::timestamptz(3) as now) t
+  ), found as materialized (
+    select t.part, f.*, case when $3 is null then b."from" else date_bin($3 * interval '1 minute', f.minute, 'epoch'::timestamptz) end as at
+    from bounds b
+    cross join unnest($1::text[], $5::integer[]) t(type, part)
+    cross join lateral (
+      select f.* from jobtree.figure f
+      where f.type = t.type and f.minute >= b."from" and f.slot_id <> all ($4::uuid[])
+      offset 0
+    ) f
+  ), counted as (
+    select f.part, f.at, array[sum(f.claimed), sum(f.succeeded), sum(f.failed), sum(f.lost), sum(f.dead)]::float8[] as counts
+    from found f group by f.part, f.at
+  ), waits as (
+    select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
+    from (
+      select f.part, f.at, u.bucket, sum(u.count)::float8 as count
+      from found f cross join lateral unnest(f.wait_buckets, f.wait_counts) u(bucket, count)
+      group by f.part, f.at, u.bucket
+    ) w
+    group by part, at
+  ), tooks as (
+    select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
+    from (
+      select f.part, f.at, u.bucket, sum(u.count)::float8 as count
+      from found f cross join lateral unnest(f.took_buckets, f.took_counts) u(bucket, count)
+      group by f.part, f.at, u.bucket
+    ) w
+    group by part, at
+  )
+  select null as part, b."from" as at, array[extract(epoch from b.now) * 1000]::float8[] as counts,
+    null as wait_buckets, null as wait_counts, null as took_buckets, null as took_counts
+  from bounds b
+  union all
+  select c.part, c.at, c.counts, w.buckets, w.counts, t.buckets, t.counts
+  from counted c left join waits w using (part, at) left join tooks t using (part, at)`;
+
 /** Sums that together have more types than these are read one at a time. */
 const fewTypes = 100;
 
@@ -46,47 +89,7 @@ export async function readFigures(
   const isSurvey = parts.flat().length > fewTypes && parts.some(({ length }) => length > 1);
   const { rows } = await (isSurvey ? database.surveys : database.pool).query<Row>({
     name: 'read_figures',
-    text: `with bounds as materialized (
-             select t.now, case
-               when $3::integer is null then date_trunc('minute', t.now) - $2::integer * interval '1 minute'
-               else date_bin($3 * interval '1 minute', t.now - ($2 - $3) * interval '1 minute', 'epoch'::timestamptz)
-             end as "from"
-             from (select clock_timestamp()::timestamptz(3) as now) t
-           ), found as materialized (
-             select t.part, f.*, case when $3 is null then b."from" else date_bin($3 * interval '1 minute', f.minute, 'epoch'::timestamptz) end as at
-             from bounds b
-             cross join unnest($1::text[], $5::integer[]) t(type, part)
-             cross join lateral (
-               select f.* from jobtree.figure f
-               where f.type = t.type and f.minute >= b."from" and f.slot_id <> all ($4::uuid[])
-               offset 0
-             ) f
-           ), counted as (
-             select f.part, f.at, array[sum(f.claimed), sum(f.succeeded), sum(f.failed), sum(f.lost), sum(f.dead)]::float8[] as counts
-             from found f group by f.part, f.at
-           ), waits as (
-             select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
-             from (
-               select f.part, f.at, u.bucket, sum(u.count)::float8 as count
-               from found f cross join lateral unnest(f.wait_buckets, f.wait_counts) u(bucket, count)
-               group by f.part, f.at, u.bucket
-             ) w
-             group by part, at
-           ), tooks as (
-             select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
-             from (
-               select f.part, f.at, u.bucket, sum(u.count)::float8 as count
-               from found f cross join lateral unnest(f.took_buckets, f.took_counts) u(bucket, count)
-               group by f.part, f.at, u.bucket
-             ) w
-             group by part, at
-           )
-           select null as part, b."from" as at, array[extract(epoch from b.now) * 1000]::float8[] as counts,
-             null as wait_buckets, null as wait_counts, null as took_buckets, null as took_counts
-           from bounds b
-           union all
-           select c.part, c.at, c.counts, w.buckets, w.counts, t.buckets, t.counts
-           from counted c left join waits w using (part, at) left join tooks t using (part, at)`,
+    text: query,
     values: [
       parts.flat(),
       lastMinutes,

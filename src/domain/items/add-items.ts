@@ -3,8 +3,8 @@
  * and neither affects the others.
  */
 import { InvalidInputError } from '../../errors.ts';
+import type { AddEntry, PreparedItem } from '../engine/batchers.ts';
 import { checkRoom, type Engine } from '../engine/engine.ts';
-import type { AddEntry, PreparedItem } from '../engine/merged.ts';
 import { toChecked } from '../types/type-schemas.ts';
 import { checkBatch } from '../values/checks.ts';
 import { itemIdOf } from '../values/ids.ts';
@@ -40,11 +40,12 @@ export async function addItems(
   if (room !== undefined) await room;
 
   // Called even without a valid entry, so that an unknown or sealed job is reported. A call that seals is not merged with others.
-  const isKeyed = prepared.some(({ keyed }) => keyed);
+  const kinds = new Set(prepared.map(({ kind }) => kind));
+  const kind = (['keyed', 'deduped'] as const).find((one) => kinds.has(one)) ?? 'plain';
   const added =
     options.seal || prepared.length === 0
       ? await insertItems(engine, jobId, prepared, options.seal)
-      : await engine.merged.adds(jobId, isKeyed).submit(prepared, engine, engine.isGone);
+      : await engine.batchers.adds(jobId, kind).submit(prepared, engine, engine.isGone);
   let next = 0;
   return items.map((_, i) => {
     const error = invalid.get(i);

@@ -2,8 +2,8 @@
 import type { Queries } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import type { ItemKey } from '../values/ids.ts';
-import { type ItemStatus, itemStatuses, pendingStatuses } from '../values/item-state.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
+import { type ItemStatus, itemStatuses, pendingStatuses } from './item-state.ts';
 
 export const afterAllPositions = Number.MAX_SAFE_INTEGER;
 /** The most rows that a page reads: one more than it shows. */

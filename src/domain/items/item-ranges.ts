@@ -3,8 +3,8 @@ import type { Queries } from '../../db/database.ts';
 import type { Survey } from '../../db/surveys.ts';
 import { InvalidInputError } from '../../errors.ts';
 import type { ItemKey } from '../values/ids.ts';
-import { type ItemStatus, itemStatuses } from '../values/item-state.ts';
 import { afterAllPositions } from './item-pages.ts';
+import { type ItemStatus, itemStatuses } from './item-state.ts';
 
 /** Items that follow each other in the order of their job. */
 export interface ItemRange {

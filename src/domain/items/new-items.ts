@@ -1,6 +1,6 @@
 /** New items: what a producer may set, and its checks. */
 import type { Stored } from '../access/stored.ts';
-import type { PreparedItem } from '../engine/merged.ts';
+import type { PreparedItem } from '../engine/batchers.ts';
 import { checkInstant, checkInteger, checkName, checkText, toJsonText } from '../values/checks.ts';
 import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from '../values/limits.ts';
 
@@ -35,7 +35,7 @@ export function prepareItem(
   const payload = toJsonText(item.payload, `${field}.payload`, limits.maxJsonBytes);
   const { dedupeKey, priority, runAt, serializeKey } = item;
   if ((extra ?? dedupeKey ?? priority ?? runAt ?? serializeKey) == null) {
-    return { payload, settings: '', keyed: false };
+    return { payload, settings: '', kind: 'plain' };
   }
   const rest = JSON.stringify({
     ...extra,
@@ -47,5 +47,9 @@ export function prepareItem(
         ? undefined
         : checkName(serializeKey, `${field}.serializeKey`, maxSerializeKeyLength),
   });
-  return { payload, settings: rest.slice(1, -1), keyed: serializeKey != null };
+  return {
+    payload,
+    settings: rest.slice(1, -1),
+    kind: serializeKey != null ? 'keyed' : dedupeKey != null ? 'deduped' : 'plain',
+  };
 }

@@ -1,94 +1,79 @@
 /** Creates a whole tree of jobs, or nothing of it: the first problem is named by its path. */
-import { InvalidInputError } from '../../errors.ts';
+import { InvalidInputError, JobtreeError } from '../../errors.ts';
+import type { Stored } from '../access/stored.ts';
+import type { CreatedJob, PlainJob, PreparedItem } from '../engine/batchers.ts';
 import { checkRoom, type Engine } from '../engine/engine.ts';
+import { checkFile } from '../files/file-options.ts';
 import { type NewItem, prepareItem, toItemText } from '../items/new-items.ts';
 import { type Checked, toChecked } from '../types/type-schemas.ts';
-import { checkFile, type NewFile } from '../uploads/file-options.ts';
 import { checkInstant, toCheckedText, toJsonText } from '../values/checks.ts';
 import { type Limits, maxBatch, maxFeedBytes, maxTreeDepth, maxTreeJobs } from '../values/limits.ts';
-import type { TraceContext } from '../values/trace-context.ts';
-import type { RetentionChange } from './retention.ts';
+import type { Feed, NewJob } from './new-job.ts';
+import { isPlain } from './plain-job.ts';
 
-export interface Feed {
-  readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
-  /** The path to a list; each of its elements makes an item. */
-  readonly forEach?: string | null | undefined;
-  /** A path, or an object whose values are paths. */
-  readonly payload?: NonNullable<unknown> | null | undefined;
-  /** The path to the serialize key of the new item. */
-  readonly serializeKey?: string | null | undefined;
-}
-
-export interface NewCallback {
-  readonly endpoint: string;
-  /** TREE by default. */
-  readonly on?: 'TREE' | 'JOB' | null | undefined;
-}
-
-/** The root says for how long its tree is kept. */
-export interface NewJob extends RetentionChange {
-  readonly type: string;
-  readonly dedupeKey?: string | null | undefined;
-  readonly priority?: number | null | undefined;
-  readonly runAt?: Date | null | undefined;
-  readonly maxFailuresPerItem?: number | null | undefined;
-  readonly backoffMs?: readonly number[] | null | undefined;
-  readonly backoffJitter?: number | null | undefined;
-  readonly heartbeatIntervalMs?: number | null | undefined;
-  readonly finalStage?: boolean | null | undefined;
-  /** With more failed items than this the job fails; any number by default. */
-  readonly toleratedFailureCount?: number | null | undefined;
-  /** With more than this share of its items failed, of 100, the job fails; counts once it is sealed. Any share by default. */
-  readonly toleratedFailurePercentage?: number | null | undefined;
-  /** What happens to the serialize key of an item that failed for good: by default, its next item runs. */
-  readonly serializeOnFailure?: 'CONTINUE' | 'BLOCK' | null | undefined;
-  /** What other jobs of the tree call it in `after`; its type by default. */
-  readonly name?: string | null | undefined;
-  /** The names of the jobs that it waits for. */
-  readonly after?: readonly string[] | null | undefined;
-  readonly sealed?: boolean | null | undefined;
-  readonly feed?: Feed | null | undefined;
-  readonly items?: readonly NewItem[] | null | undefined;
-  /** An upload that becomes its items, behind those given here; its end seals the job. */
-  readonly file?: NewFile | null | undefined;
-  /** Of the root: what is called when the tree is complete, or each of its jobs. */
-  readonly callbacks?: readonly NewCallback[] | null | undefined;
-  /** Of the root: the trace that the items belong to which the tree starts with. */
-  readonly traceContext?: TraceContext | null | undefined;
-  readonly children?: readonly NewJob[] | null | undefined;
-}
+export type { CreatedJob, Feed, NewJob };
 
 /** Larger trees wait for their turn. */
 const mostOfSmall = { jobs: 50, length: 500_000 };
 
-export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
-  const ready = new Map<string, number>();
-  const payloads: Checked[] = [];
-  const walk: Walk = { limits: engine.limits, depth: 0, jobs: 0, files: 0, ready, payloads };
-  const text = toJobText(job, '', walk);
+/** A tree that passed the checks of the server. */
+export interface PreparedJob extends Omit<Walk, 'limits' | 'depth'> {
+  /** As JSON, with its items. */
+  readonly text: string;
+  /** If it can be inserted with others. */
+  readonly plain: PlainJob | undefined;
+}
+
+/** @throws InvalidInputError with the path behind `path` */
+export function prepareJob(job: NewJob, path: string, limits: Limits): PreparedJob {
+  const walk = newWalk(limits, []);
+  const { text, head, items } = toJobTexts(job, path, walk);
+  const arePlain = items.every(({ settings }) => settings === '') && isPlain(job);
+  const payloads = items.map(({ payload }) => payload);
+  const plain = arePlain ? { type: job.type, head, payloads } : undefined;
+  return { ...walk, text, plain };
+}
+
+/** Only the import learns how much a file holds. */
+export function sizeOfJob({ payloads, files }: PreparedJob): Stored {
+  const size = { items: payloads.length + files, bytes: files };
+  for (const { length } of payloads) size.bytes += length;
+  return size;
+}
+
+export async function createJob(engine: Engine, job: NewJob): Promise<CreatedJob> {
+  const prepared = prepareJob(job, '', engine.limits);
+  const { payloads, plain, keys } = prepared;
   if (payloads.length > 0 && (await engine.schemas.any('payload')))
     await engine.schemas.require('payload', payloads);
-  // Only the import learns how much a file holds.
-  const size = { items: payloads.length + walk.files, bytes: walk.files };
-  for (const { length } of payloads) size.bytes += length;
-  const room = checkRoom(engine, size);
+  const room = checkRoom(engine, sizeOfJob(prepared));
   if (room !== undefined) await room;
+  if (plain === undefined) return createAlone(engine, prepared);
+  const batcher = engine.batchers.creations[keys.length > 0 ? 'keyed' : 'unkeyed'];
+  const [created] = await batcher.submit([plain], engine, engine.isGone);
+  if (created instanceof JobtreeError) throw created;
+  return created ?? createAlone(engine, prepared);
+}
+
+/** In a statement of its own, which checks everything, and may wait for locks. */
+export async function createAlone(engine: Engine, prepared: PreparedJob): Promise<CreatedJob> {
+  const { text, jobs, ready, files } = prepared;
   const create = () => engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
-  const isSmall = walk.jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
+  const isSmall = jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
   const [row] = await (isSmall ? create() : engine.largeTrees.run(engine, create));
   if (row === undefined) throw new Error('create_job returned no row');
   if (row.created) {
     engine.effects.touched(row.job_id);
     if (ready.size > 0) engine.effects.ready(ready);
-    if (walk.files > 0) engine.effects.importable();
+    if (files > 0) engine.effects.importable();
   }
   return { jobId: row.job_id, created: row.created };
 }
 
 /** The JSON text that create_job takes. `path`: where the tree stands in the input. Adds to `payloads` what has to meet schemas. */
 export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: Checked[]): string {
-  const walk: Walk = { limits, depth: 0, jobs: 0, files: 0, ready: new Map(), payloads };
-  const text = toJobText(job, path, walk);
+  const walk = newWalk(limits, payloads);
+  const { text } = toJobTexts(job, path, walk);
   if (walk.files > 0) {
     throw new InvalidInputError(
       `${path}file can't be set: the upload would be gone by the second occurrence.`,
@@ -105,11 +90,31 @@ interface Walk {
   readonly ready: Map<string, number>;
   /** The payloads of all items. */
   readonly payloads: Checked[];
+  /** The dedupe keys of all jobs, each with its type. */
+  readonly keys: string[];
   jobs: number;
   files: number;
 }
 
-function toJobText(job: NewJob, path: string, walk: Walk): string {
+const newWalk = (limits: Limits, payloads: Checked[]): Walk => ({
+  limits,
+  depth: 0,
+  jobs: 0,
+  files: 0,
+  ready: new Map(),
+  payloads,
+  keys: [],
+});
+
+interface JobTexts {
+  /** With items and children. */
+  readonly text: string;
+  /** Without them. */
+  readonly head: string;
+  readonly items: readonly PreparedItem[];
+}
+
+function toJobTexts(job: NewJob, path: string, walk: Walk): JobTexts {
   if (walk.depth > maxTreeDepth) {
     throw new InvalidInputError(
       `${path}children is more than ${maxTreeDepth} levels below the root.`,
@@ -140,20 +145,25 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     path,
   );
   if (file != null) walk.files++;
+  if (job.dedupeKey != null) walk.keys.push(JSON.stringify([job.type, job.dedupeKey]));
   // Items of a job that waits for others are not ready yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
-  const itemTexts = items.map((item, i) => {
+  const prepared = items.map((item, i) => {
     const field = `${path}items[${i}]`;
-    const prepared = prepareItem(item, field, walk.limits);
-    walk.payloads.push(toChecked(job.type, field, item.payload, prepared));
-    return toItemText(prepared);
+    const one = prepareItem(item, field, walk.limits);
+    walk.payloads.push(toChecked(job.type, field, item.payload, one));
+    return one;
   });
   const below = { ...walk, depth: walk.depth + 1 };
-  const childTexts = (children ?? []).map((child, i) => toJobText(child, `${path}children[${i}].`, below));
+  const childTexts = (children ?? []).map(
+    (child, i) => toJobTexts(child, `${path}children[${i}].`, below).text,
+  );
   walk.jobs = below.jobs;
   walk.files = below.files;
-  return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
+  const itemTexts = prepared.map(toItemText).join(',');
+  const text = `${head.slice(0, -1)},"items":[${itemTexts}],"children":[${childTexts.join(',')}]}`;
+  return { text, head, items: prepared };
 }
 
 const path = /^(payload|result|element)(\.[^.]+)*$/;

@@ -1,9 +1,9 @@
 /** The results of a tree, as the text that Postgres has, for exports of any size. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import { NotFoundError } from '../../errors.ts';
 import { readResultKeys } from '../items/item-pages.ts';
+import { latestProgress } from '../progress/progress.ts';
 import type { ItemKey } from '../values/ids.ts';
-import { latestProgress } from './progress.ts';
 
 /** An item that succeeded, in a final stage. */
 export interface ResultText extends ItemKey {
@@ -32,10 +32,17 @@ export async function readTreeOf(
 const holdSeconds = 120;
 const holdEveryMs = 30_000;
 
+/** Holds a tree ($1) for $2 seconds from now, and never for less than it is held already. */
+export const hold: Statement = {
+  name: 'hold_tree',
+  text: `update jobtree.tree t set held_until = greatest(t.held_until, clock_timestamp() + $2 * interval '1 second')
+    where t.root_id = $1 and t.deletion is null returning t.root_id`,
+};
+
 /** @throws NotFoundError the tree is gone, is being deleted, or its retention had ended before */
 export async function holdTree(database: Queries, rootId: string): Promise<void> {
-  const [row] = await database.call<{ hold_tree: boolean }>('hold_tree', rootId, holdSeconds);
-  if (row?.hold_tree !== true) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
+  const [row] = await database.call(hold, rootId, holdSeconds);
+  if (row === undefined) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
 }
 
 /**

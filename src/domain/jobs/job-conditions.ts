@@ -2,8 +2,8 @@
  * Which jobs a list shows, as SQL. A list is read in *streams*: ranges of an index, each in the order of the ids. What the index does not answer is
  * checked for each job afterwards, so a list with such conditions looks at a bounded number of jobs at a time and says how far it has come.
  */
-import { type JobOutcome, type JobStatus, jobOutcomes } from '../values/item-state.ts';
-import { latestProgress } from './progress.ts';
+import { type JobOutcome, type JobStatus, jobOutcomes } from '../items/item-state.ts';
+import { latestProgress } from '../progress/progress.ts';
 
 export interface JobConditions {
   /** Of one of these types; null for all. */
@@ -128,8 +128,6 @@ function byStates(wanted: readonly State[], { rootsOnly, wholeTrees }: JobCondit
 
 const byFailures = ofProgress(['hasFailures'], ['p.is_root and p.tree_failed > 0']);
 
-const ofRoots = (rootsOnly: boolean) => (rootsOnly ? ' and j.parent_id is null' : '');
-
 function byTypes(types: readonly string[], { rootsOnly }: JobConditions): Source {
   return {
     streams: types.length,
@@ -139,7 +137,7 @@ function byTypes(types: readonly string[], { rootsOnly }: JobConditions): Source
            select k.id, k.n from unnest(${parameters.add(types)}::text[]) s(type) cross join lateral (
              select t.id, row_number() over (order by t.id ${direction}) as n
              from (select j.id from jobtree.job j
-                   where (j.type, j.id) > (s.type, ${after}) and (j.type, j.id) < (s.type, ${before})${ofRoots(rootsOnly)}
+                   where (j.type, j.id) > (s.type, ${after}) and (j.type, j.id) < (s.type, ${before})${rootsOnly ? ' and j.parent_id is null' : ''}
                    order by j.type ${direction}, j.id ${direction} limit ${most}) t
            ) k`,
   };
@@ -149,7 +147,8 @@ function byAge({ rootsOnly }: JobConditions): Source {
   return {
     streams: 1,
     answers: new Set(['rootsOnly']),
-    text: (_, span) => stream('jobtree.job j', 'j.id', ofRoots(rootsOnly), span),
+    text: (_, span) =>
+      rootsOnly ? stream('jobtree.tree t', 't.root_id', '', span) : stream('jobtree.job j', 'j.id', '', span),
   };
 }
 
@@ -169,7 +168,7 @@ function byIdleness(since: Date): Source {
     streams: 1,
     answers: new Set(['rootsOnly']),
     text: (parameters, span) =>
-      stream('jobtree.idle_tree t', 't.root_id', ` and t.idle_since <= ${parameters.add(since)}`, span),
+      stream('jobtree.tree t', 't.root_id', ` and t.idle_since <= ${parameters.add(since)}`, span),
   };
 }
 
@@ -231,7 +230,7 @@ export function restOf(conditions: JobConditions, { answers }: Source, parameter
     conditions;
   const isTree = conditions.wholeTrees === true;
   const wanted = statesOf(conditions);
-  const completedAt = isTree ? 'p.tree_completed_at' : 'p.completed_at';
+  const completedAt = isTree ? 't.completed_at' : 'p.completed_at';
   const failed = isTree ? 'p.tree_failed' : 'p.failed';
   const found: string[] = [];
   const check = (
@@ -250,8 +249,7 @@ export function restOf(conditions: JobConditions, { answers }: Source, parameter
   check(
     'idleSince',
     idleSince,
-    (value) =>
-      `(select t.idle_since from jobtree.idle_tree t where t.root_id = s.id) <= ${value} and jobtree.idle_since(s.id) <= ${value}`,
+    (value) => `t.idle_since <= ${value} and jobtree.idle_since(s.id) <= ${value}`,
   );
   if (hasFailures != null && !answers.has('hasFailures'))
     found.push(`${failed} ${hasFailures ? '>' : '='} 0`);
@@ -260,6 +258,9 @@ export function restOf(conditions: JobConditions, { answers }: Source, parameter
   const ofJob = /\bj\./.test(all)
     ? 'cross join lateral (select * from jobtree.job where id = s.id offset 0) j'
     : '';
+  const ofTree = /\bt\./.test(all)
+    ? 'cross join lateral (select * from jobtree.tree where root_id = s.id offset 0) t'
+    : '';
   const ofProgress = /\bp\./.test(all) ? latestProgress.replace('j.id', 's.id') : '';
-  return { joins: `${ofJob} ${ofProgress}`, conditions: all };
+  return { joins: `${ofJob} ${ofTree} ${ofProgress}`, conditions: all };
 }

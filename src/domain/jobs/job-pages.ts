@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Queries } from '../../db/database.ts';
+import { latestProgress } from '../progress/progress.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 import {
   type Direction,
@@ -14,7 +15,6 @@ import {
   sourcesOf,
   statesOf,
 } from './job-conditions.ts';
-import { latestProgress } from './progress.ts';
 
 /** How many jobs a page looks at if an index does not find those that match. */
 const mostLookedAt = 5_000;

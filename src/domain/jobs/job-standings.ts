@@ -1,7 +1,7 @@
 /** What stands of a job apart from its items: whether more come, and what it waits for. */
 import type { Queries } from '../../db/database.ts';
-import type { CancelReason, JobOutcome } from '../values/item-state.ts';
-import { latestProgress } from './progress.ts';
+import type { CancelReason, JobOutcome } from '../items/item-state.ts';
+import { latestProgress } from '../progress/progress.ts';
 
 export interface JobStanding {
   readonly id: string;

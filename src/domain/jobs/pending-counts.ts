@@ -1,7 +1,7 @@
 /** What the pending items of jobs wait for, and how fast others end. */
 import type { Queries } from '../../db/database.ts';
 import type { Survey } from '../../db/surveys.ts';
-import type { PendingStatus } from '../values/item-state.ts';
+import type { PendingStatus } from '../items/item-state.ts';
 
 export interface PendingCounts extends Readonly<Record<Lowercase<PendingStatus>, number>> {
   /** Null before the job's first item is claimed, and once it is complete. */

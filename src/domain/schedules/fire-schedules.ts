@@ -10,7 +10,7 @@ import { dueOccurrences } from './occurrences.ts';
 import { type DueSchedule, readAgenda, readDueSchedules } from './read-schedules.ts';
 
 /** How many schedules are read at once. */
-const batch = 1_000;
+const batchSize = 1_000;
 const atOnce = 4;
 /** How many trees are created in one transaction. */
 const treesAtOnce = 50;
@@ -28,7 +28,7 @@ export interface Fired {
 
 /** A schedule that fails does not affect the others. */
 export async function fireSchedules(engine: Engine, signal: AbortSignal): Promise<Fired> {
-  const { now, nextAt, queued } = await readAgenda(engine.database, batch);
+  const { now, nextAt, queued } = await readAgenda(engine.database, batchSize);
   let failed = false;
   const each = async <T extends { readonly name: string }>(
     schedules: readonly T[],
@@ -55,9 +55,9 @@ export async function fireSchedules(engine: Engine, signal: AbortSignal): Promis
   );
   if (nextAt === null) return { waitMs: Number.POSITIVE_INFINITY, failed };
   if (nextAt > now) return { waitMs: nextAt.getTime() - now.getTime(), failed };
-  const due = await readDueSchedules(engine.database, batch);
+  const due = await readDueSchedules(engine.database, batchSize);
   await each(due, (schedule) => fire(engine, schedule));
-  return { waitMs: due.length === batch ? 0 : settleMs, failed };
+  return { waitMs: due.length === batchSize ? 0 : settleMs, failed };
 }
 
 async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
@@ -116,8 +116,8 @@ async function refusalOf({ stored }: Engine, name: string): Promise<string | nul
 /** Starts the queued tree; while there is no room for it, it stays queued. */
 async function startQueued(engine: Engine, name: string): Promise<void> {
   if ((await refusalOf(engine, name)) !== null) return;
-  const [row] = await engine.database.call<{ root_id: string; ready: Ready }>('start_queued', name);
-  if (row !== undefined) tellOfTrees(engine, [row.root_id], row.ready);
+  const [row] = await engine.database.call<{ root_ids: string[]; ready: Ready }>('fire_schedule', name);
+  if (row !== undefined) tellOfTrees(engine, row.root_ids, row.ready);
 }
 
 /** Tells that there are new trees to fold, and items to claim. */

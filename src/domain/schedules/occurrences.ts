@@ -142,18 +142,19 @@ export function occurrencesWithin(
 
 /** The latest occurrences between two instants, both inclusive, in chronological order. */
 function latestOccurrences(timing: Timing, first: Date, last: Date, count: number): Date[] {
-  const { cron, timeZone, everyMs, startAt } = timing;
   const latest: Date[] = [];
-  if (cron !== null) {
-    // previousRuns returns those before an instant, and `last` may itself be one.
-    latest.push(...toCron(cron, timeZone ?? 'UTC').previousRuns(count, new Date(last.getTime() + 1)));
-  } else {
-    const every = everyMs ?? Number.NaN;
-    const start = startAt?.getTime() ?? 0;
-    let at = start + Math.floor((last.getTime() - start) / every) * every;
-    for (; latest.length < count && at >= first.getTime(); at -= every) latest.push(new Date(at));
-  }
-  return latest.filter((at) => at >= first).reverse();
+  let at = previousOccurrence(timing, new Date(last.getTime() + 1));
+  for (; at !== null && at >= first && latest.length < count; at = previousOccurrence(timing, at))
+    latest.push(at);
+  return latest.reverse();
+}
+
+/** The last occurrence before an instant, wherever the schedule starts; null if there is none. */
+function previousOccurrence({ cron, timeZone, everyMs, startAt }: Timing, before: Date): Date | null {
+  if (cron !== null) return toCron(cron, timeZone ?? 'UTC').previousRuns(1, before)[0] ?? null;
+  const every = everyMs ?? Number.NaN;
+  const start = startAt?.getTime() ?? 0;
+  return new Date(start + (Math.ceil((before.getTime() - start) / every) - 1) * every);
 }
 
 /** Which occurrences to make of a schedule that is due: of those that were missed what the policy says, and all others. */

@@ -50,7 +50,7 @@ export interface Agenda {
   readonly now: Date;
   /** When the first schedule is due. */
   readonly nextAt: Date | null;
-  /** The schedules that have queued occurrences. */
+  /** Schedules that have queued occurrences, and whose earlier trees are complete or may run beside others: if there are more, other ones each time. */
   readonly queued: readonly string[];
 }
 
@@ -60,7 +60,11 @@ export async function readAgenda(database: Queries, limit: number): Promise<Agen
     name: 'read_agenda',
     text: `select now() as now,
              (select next_at from jobtree.schedule where next_at is not null order by next_at limit 1) as "nextAt",
-             array(select name from jobtree.schedule where queued <> '{}' and paused_at is null order by name limit $1) as queued`,
+             array(
+               select name from jobtree.schedule
+               where queued <> '{}' and paused_at is null and (overlap = 'ALLOW' or jobtree.open_roots(open_root_ids) = '{}')
+               order by random() limit $1
+             ) as queued`,
     values: [limit],
   });
   return rows[0] as Agenda;

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkName, toJsonText } from '../values/checks.ts';
 import { JsonText } from '../values/json-text.ts';
 import { maxNameLength, maxSchemaBytes, maxTypeVersion } from '../values/limits.ts';
-import { namesOf } from '../values/tenants.ts';
+import { namesOf, tenantOf } from '../values/tenants.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 
 /** What schemas need of the engine. */
@@ -29,6 +29,25 @@ export interface NewTypeSchema {
   readonly result?: unknown;
 }
 
+const maxVersions = 10;
+/** Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's. */
+const maxOfAll = 1_000;
+const maxOfTenant = 100;
+
+/** Does nothing if the version has other schemas, or at a limit, which concurrent calls may exceed by a few. */
+const putVersion: Statement = {
+  name: 'put_type_schema',
+  text: `insert into jobtree.type_schema as t (id, type, version, payload, result, created_at)
+    select jobtree.new_id(), $1::text, $2::integer, $3::json, $4::json, clock_timestamp()
+    where exists (select from jobtree.type_schema t where t.type = $1 and t.version = $2)
+      or (select count(*) from jobtree.type_schema t where t.type = $1) < ${maxVersions}
+        and (select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning($1))
+          < case jobtree.tenant_beginning($1) when '' then ${maxOfAll} else ${maxOfTenant} end
+    on conflict (type, version) do update set version = excluded.version
+    where t.payload::jsonb is not distinct from excluded.payload::jsonb and t.result::jsonb is not distinct from excluded.result::jsonb
+    returning xmax = 0 as created`,
+};
+
 /** Registers a version, unless the same one is registered already. @throws InvalidInputError */
 export async function putTypeSchema(
   engine: SchemaEngine,
@@ -40,15 +59,18 @@ export async function putTypeSchema(
     throw new InvalidInputError('Neither a payload nor a result schema is given.', 'payload');
   const payload = await toSchemaText(schema.payload, 'payload');
   const result = await toSchemaText(schema.result, 'result');
-  const [row] = await engine.database.call<{ put_type_schema: boolean }>(
-    'put_type_schema',
-    type,
-    version,
-    payload,
-    result,
-  );
+  const [row] = await engine.database.call<{ created: boolean }>(putVersion, type, version, payload, result);
+  if (row === undefined) {
+    const known = await readTypeSchemas(engine.database, type);
+    const why = known.some((other) => other.version === version)
+      ? `version ${version} of ${type} has other schemas: register these as another version.`
+      : known.length >= maxVersions
+        ? `type ${type} has ten versions: remove one that is no longer used.`
+        : `There are ${tenantOf(type) === null ? maxOfAll : maxOfTenant} versions of types: remove some that are no longer used.`;
+    throw new InvalidInputError(why, 'version');
+  }
   await engine.schemas.refresh();
-  return { created: row?.put_type_schema === true };
+  return row;
 }
 
 const deleteVersion: Statement = {

@@ -12,7 +12,7 @@ import type { Database, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { JsonText } from '../values/json-text.ts';
 import { maxSchemaWork } from '../values/limits.ts';
-import { withoutTenant } from '../values/tenants.ts';
+import { namesOf, withoutTenant } from '../values/tenants.ts';
 import type { Validator } from './json-schema.ts';
 
 /** Which part of an item is checked against a schema. */
@@ -75,7 +75,8 @@ const typesOfJobs: Statement = {
 };
 const typesOfLeases: Statement = {
   name: 'types_of_leases',
-  text: `select l.id, j.type from jobtree.lease l join jobtree.job j on j.id = l.job_id where l.id = any ($1::uuid[])`,
+  text: `select l.id, j.type from jobtree.lease l join jobtree.job j on j.id = l.job_id
+    where l.id = any ($1::uuid[]) and ($2::text is null or j.type > $2 and j.type < $3)`,
 };
 const fedTypesOfLeases: Statement = {
   name: 'fed_types_of_leases',
@@ -95,6 +96,7 @@ export class TypeSchemas {
     maxSize: maxInstructions,
     sizeCalculation: ({ instructions }) => instructions + 1,
   });
+  readonly #underWay = new Map<string, Promise<Validator | undefined>>();
   readonly #typesOfJobs = new LRUCache<string, string>({ max: maxKnown });
   readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
   readonly #fedTypesOfLeases = new LRUCache<string, readonly string[]>({ max: maxKnown });
@@ -112,7 +114,6 @@ export class TypeSchemas {
     return this.#known[part].size > 0;
   }
 
-  /** Whether this type has a schema for this part. */
   has(part: Part, type: string): boolean {
     return this.#known[part].has(type);
   }
@@ -150,7 +151,7 @@ export class TypeSchemas {
   }
 
   /** Remembers the type of a lease that a claim gave. */
-  noteLease(leaseId: string, type: string): void {
+  recordLease(leaseId: string, type: string): void {
     if (this.#known.result.size > 0 || this.#isAskedOfLeases) this.#typesOfLeases.set(leaseId, type);
   }
 
@@ -160,15 +161,17 @@ export class TypeSchemas {
   }
 
   /**
-   * The type of each lease; unknown leases are left out. If `isShown` rejects a cached type, its lease is read again each time,
-   * like one that does not exist.
+   * The type of each lease; unknown leases, and those of other tenants, are left out. If `isShown` rejects a cached type, its lease is read
+   * again each time, like one that does not exist.
    */
   typesOfLeases(
     ids: readonly string[],
+    tenant: string | null = null,
     isShown?: (type: string) => boolean,
   ): Promise<ReadonlyMap<string, string>> {
     this.#isAskedOfLeases = true;
-    return this.#typesOf(typesOfLeases, this.#typesOfLeases, ids, isShown);
+    const { from, until } = namesOf(tenant);
+    return this.#typesOf(typesOfLeases, this.#typesOfLeases, ids, isShown, [from, until]);
   }
 
   /** The types of the jobs that successes of each lease feed by mappings; unknown leases are left out. */
@@ -181,6 +184,7 @@ export class TypeSchemas {
     known: LRUCache<string, Type>,
     ids: readonly string[],
     isShown: (type: Type) => boolean = () => true,
+    further: readonly (string | null)[] = [],
   ): Promise<ReadonlyMap<string, Type>> {
     const types = new Map<string, Type>();
     const missing = new Set<string>();
@@ -190,7 +194,8 @@ export class TypeSchemas {
       else types.set(id, type);
     }
     if (missing.size === 0) return types;
-    for (const { id, type } of await this.#database.call<{ id: string; type: Type }>(read, [...missing])) {
+    const rows = await this.#database.call<{ id: string; type: Type }>(read, [...missing], ...further);
+    for (const { id, type } of rows) {
       known.set(id, type);
       types.set(id, type);
     }
@@ -237,10 +242,18 @@ export class TypeSchemas {
   async #validatorsOf(part: Part, versions: readonly Version[]) {
     const found: { version: number; validator: Validator }[] = [];
     for (const { id, version } of versions) {
-      const validator = this.#validators.get(`${part} ${id}`) ?? (await this.#compile(part, id));
+      const validator = this.#validators.get(`${part} ${id}`) ?? (await this.#compileOnce(part, id));
       if (validator !== undefined) found.push({ version, validator });
     }
     return found;
+  }
+
+  /** For all that need it at the same time. */
+  #compileOnce(part: Part, id: string): Promise<Validator | undefined> {
+    const key = `${part} ${id}`;
+    const one = this.#underWay.get(key) ?? this.#compile(part, id).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, one);
+    return one;
   }
 
   async #compile(part: Part, id: string): Promise<Validator | undefined> {
@@ -256,9 +269,7 @@ export class TypeSchemas {
 }
 
 function push(map: Map<string, Version[]>, type: string, version: Version): void {
-  const versions = map.get(type);
-  if (versions === undefined) map.set(type, [version]);
-  else versions.push(version);
+  map.set(type, [...(map.get(type) ?? []), version]);
 }
 
 /** If a value matches no version, the error is that of the newest one. */

@@ -12,7 +12,7 @@ import { withoutTenant } from './tenants.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const revision = /^[0-9a-f]{8}-[0-9a-f]{14}$/;
-const unstorable = /\\u0000|\\ud[89a-f]/i;
+export const unstorable = /\\u0000|\\ud[89a-f]/i;
 
 export function isId(value: string): boolean {
   return uuid.test(value);

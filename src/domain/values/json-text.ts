@@ -43,6 +43,8 @@ export function stringify(value: unknown): string {
 
 /** In UTF-16 units. */
 const largeLength = 1_000_000;
+/** Writing so many bytes takes about ten milliseconds. */
+const sliceBytes = 4_000_000;
 
 /**
  * Like `stringify`, but returns a large answer as the bytes to be sent. As one text it would be in memory a second time: beside
@@ -50,9 +52,22 @@ const largeLength = 1_000_000;
  */
 export function serialize(value: unknown): string | Buffer {
   const pieces = piecesOf(value);
+  return areLarge(pieces) ? toBytes(pieces) : toText(pieces);
+}
+
+/** Like `serialize`, but writes a large answer in slices, each after the first once `turn` has resolved. */
+export function serializeInSlices(
+  value: unknown,
+  turn: (bytes: number) => Promise<void>,
+): string | Promise<Buffer> {
+  const pieces = piecesOf(value);
+  return areLarge(pieces) ? toBytesInSlices(pieces, turn) : toText(pieces);
+}
+
+function areLarge(pieces: readonly string[]): boolean {
   let length = 0;
   for (const piece of pieces) length += piece.length;
-  return length > largeLength ? toBytes(pieces) : toText(pieces);
+  return length > largeLength;
 }
 
 /** Every second piece is an inserted text. */
@@ -79,12 +94,33 @@ function toText(pieces: readonly string[]): string {
 }
 
 function toBytes(pieces: readonly string[]): Buffer {
-  let length = 0;
-  for (const piece of pieces) length += Buffer.byteLength(piece);
-  const bytes = Buffer.allocUnsafe(length);
+  const bytes = bufferFor(pieces);
   let at = 0;
   for (const piece of pieces) at += bytes.write(piece, at);
   return bytes;
+}
+
+async function toBytesInSlices(
+  pieces: readonly string[],
+  turn: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
+  const bytes = bufferFor(pieces);
+  let at = 0;
+  let sliceEnd = sliceBytes;
+  for (const piece of pieces) {
+    if (at >= sliceEnd) {
+      await turn(sliceBytes);
+      sliceEnd = at + sliceBytes;
+    }
+    at += bytes.write(piece, at);
+  }
+  return bytes;
+}
+
+function bufferFor(pieces: readonly string[]): Buffer {
+  let length = 0;
+  for (const piece of pieces) length += Buffer.byteLength(piece);
+  return Buffer.allocUnsafe(length);
 }
 
 /** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */

@@ -18,6 +18,11 @@ export const maxSerializeKeyLength = 255;
 export const maxFileNameLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
+/** Of all trees that one call creates. */
+export const maxCreatedJobs = 10_000;
+export const maxCreatedItems = 10_000;
+/** How long a claim may wait for work. */
+export const maxWaitMs = 30_000;
 /** The total size of the payloads of one claim, approximately; claim_items has the same limit. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */

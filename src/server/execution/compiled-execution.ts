@@ -18,7 +18,7 @@ import {
   typeFromAST,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import { tooDeep } from '../../schema/scalars.ts';
+import { tooDeep } from '../../schema/core/scalars.ts';
 import { type Complete, completeOf } from './complete-variables.ts';
 import { mergesConditions } from './merged-conditions.ts';
 import { type DelicateVariable, delicateVariables } from './variable-uses.ts';

@@ -16,7 +16,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { maxJsonDepth } from '../../domain/values/limits.ts';
-import { limitExceeded } from '../../schema/limit-exceeded.ts';
+import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
 /** Fragments count wherever they are spread. GraphiQL's introspection is 14 levels deep. */
 const maxDepth = 20;

@@ -28,8 +28,8 @@ export class EncodedEvent {
   #lastHead: Buffer | undefined;
   #lastFrame: Buffer | undefined;
 
-  constructor(answer: ExecutionResult) {
-    const content = serialize(answer);
+  /** `content`: the answer, serialized. */
+  constructor(answer: ExecutionResult, content = serialize(answer)) {
     this.#content = content;
     this.result = { ...(answer.errors && { errors: answer.errors }), stringify: () => content.toString() };
     this.failed = answer.data == null;

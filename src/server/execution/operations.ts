@@ -17,19 +17,19 @@ import {
 } from 'graphql';
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { Owner } from '../../db/fair-queue.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
+import { FairSemaphore, type Request } from '../../concurrency/fair-semaphore.ts';
 import { asRefusal } from '../../db/sqlstate.ts';
-import { type Request, Turns } from '../../db/turns.ts';
 import { ClientGoneError, errorCodes, JobtreeError, UnavailableError } from '../../errors.ts';
-import { boundAnswer } from '../../schema/answer-text.ts';
-import { checkSeen } from '../../schema/seen-by.ts';
-import type { Services } from '../../schema/services.ts';
-import { errorsInWordsOf } from '../../schema/tenant-names.ts';
-import { Admission } from '../limits/admission.ts';
+import { boundAnswer } from '../../schema/core/answer-text.ts';
+import { checkSeen } from '../../schema/core/seen-by.ts';
+import type { Services } from '../../schema/core/services.ts';
+import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
+import { AdmissionControl } from '../limits/admission-control.ts';
 import { busyError } from '../limits/busy.ts';
 import { costOf, tooCostly } from '../limits/cost-of.ts';
+import { EventLoopScheduler } from '../limits/event-loop-scheduler.ts';
 import { turnToWrite } from '../limits/large-turns.ts';
-import { LoopTurns } from '../limits/loop-turns.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { createExecute } from './compiled-execution.ts';
 import { Documents, maxKnownLength } from './documents.ts';
@@ -57,9 +57,9 @@ export class Operations {
   readonly #rates: RateLimits;
   /** Also used for the events of subscriptions. */
   readonly execute = createExecute();
-  readonly #heavy = new Turns(heavyAtOnce);
-  readonly #admission = new Admission();
-  readonly #turns = new LoopTurns();
+  readonly #heavy = new FairSemaphore(heavyAtOnce);
+  readonly #admission = new AdmissionControl();
+  readonly #turns = new EventLoopScheduler();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -80,7 +80,7 @@ export class Operations {
 
   /**
    * Lets an operation in: returns a function to call at its end, with whether it was carried out; undefined if it would wait for too long. A
-   * transport that calls this and `turn` itself, before it parses, sets `hasTurn` in the context.
+   * transport that calls this and `turn` itself, before it parses, sets `leave` in the context.
    */
   enter(owner: Owner, keepsLeases: () => boolean): ((isDone: boolean) => void) | undefined {
     return this.#admission.enter(owner, keepsLeases);
@@ -112,7 +112,8 @@ export class Operations {
         return refusal === undefined ? found : [refusal];
       }),
     onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
-      const { hasTurn } = args.contextValue as Partial<Services>;
+      const context = args.contextValue as unknown as Services;
+      const hasTurn = context.leave !== undefined;
       const leave = hasTurn ? () => {} : this.enter(engineOf(args), () => keepsLeases(args));
       const refusal =
         leave === undefined || this.#isFull(args)
@@ -127,12 +128,12 @@ export class Operations {
         return turn === undefined ? this.#carryOut(operation) : turn.then(() => this.#carryOut(operation));
       });
       this.#active++;
+      this.#countParked(context, leave as () => void);
       const end = this.#started(args);
       return {
         onExecuteDone: ({ result, setResult }) => {
           leave?.(true);
-          this.#active--;
-          if (this.#active === 0) this.#onIdle?.();
+          this.#ended();
           if (isAsyncIterable(result)) return;
           const answer = this.#finish(result, args);
           end(answer.errors);
@@ -158,6 +159,27 @@ export class Operations {
       };
     },
   };
+
+  /** What waits for work is not under way. */
+  #countParked(context: Services, leave: (isDone: boolean) => void): void {
+    const { park } = context;
+    const parked: Services['park'] = (onGone) => {
+      const goOn = park(onGone);
+      if (goOn === undefined) return undefined;
+      (context.leave ?? leave)(true);
+      this.#ended();
+      return () => {
+        this.#active++;
+        goOn();
+      };
+    };
+    Object.assign(context, { park: parked });
+  }
+
+  #ended(): void {
+    this.#active--;
+    if (this.#active === 0) this.#onIdle?.();
+  }
 
   /** Invalid text counts against the rate limits, too, so a client can't get its errors for ever. */
   #parse(source: string | Source, initial: object): DocumentNode {

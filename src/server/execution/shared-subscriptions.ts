@@ -14,8 +14,8 @@ import {
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import { Live } from '../../events/live.ts';
 import { newerThanKnown } from '../../events/newer-than-known.ts';
-import type { Services } from '../../schema/services.ts';
-import { errorsInWordsOf } from '../../schema/tenant-names.ts';
+import type { Services } from '../../schema/core/services.ts';
+import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import type { Quota } from '../limits/quota.ts';
 import type { Execute } from './compiled-execution.ts';
@@ -128,6 +128,6 @@ async function subscribeAlone(
   if (!isAsyncIterable(source)) return source;
   const events = source instanceof Live ? newerThanKnown(source) : source;
   return mapAsyncIterator(events, (event) =>
-    executeEvent(execute, args, event, bytes),
+    executeEvent(execute, args, event, bytes, (answer) => answer),
   ) as AsyncIterableIterator<ExecutionResult>;
 }

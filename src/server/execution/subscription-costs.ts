@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { Owner } from '../../db/fair-queue.ts';
-import type { Services } from '../../schema/services.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
+import type { Services } from '../../schema/core/services.ts';
 import { costOf, tooCostly } from '../limits/cost-of.ts';
 import { Quota, type Share } from '../limits/quota.ts';
 import type { OwnerOf } from '../rights/owners.ts';

@@ -7,18 +7,19 @@ import {
   type GraphQLError,
 } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 import type { Database } from '../../db/database.ts';
-import type { Owner } from '../../db/fair-queue.ts';
 import type { Caller } from '../../domain/access/rights.ts';
 import { type Engine, forRequest } from '../../domain/engine/engine.ts';
+import { serializeInSlices } from '../../domain/values/json-text.ts';
 import { ClientGoneError } from '../../errors.ts';
 import { Live } from '../../events/live.ts';
-import { boundAnswer } from '../../schema/answer-text.ts';
-import type { Parts, Services } from '../../schema/services.ts';
-import { errorsInWordsOf } from '../../schema/tenant-names.ts';
+import { boundAnswer } from '../../schema/core/answer-text.ts';
+import type { Parts, Services } from '../../schema/core/services.ts';
+import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
 import type { FairShare } from '../limits/fair-share.ts';
-import { turnToWrite } from '../limits/large-turns.ts';
+import { largeTurn, turnToWrite } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
 import { Recheck } from '../limits/recheck.ts';
 import { takeFlushMs } from '../limits/turn-writes.ts';
@@ -52,12 +53,13 @@ export interface SubscriptionGroupOptions {
  * Executes with a context of its own, since what was loaded for an earlier event is out of date. What it reads counts as under way until it is
  * serialized; after that, what waits to be sent counts.
  */
-export async function executeEvent(
+export async function executeEvent<T>(
   execute: Execute,
   args: ExecutionArgs,
   event: unknown,
   bytes: Quota,
-): Promise<ExecutionResult> {
+  use: (answer: ExecutionResult) => T | Promise<T>,
+): Promise<T> {
   const services = args.contextValue as Services;
   let share: Share | undefined;
   const announce = (more: number) => {
@@ -69,7 +71,7 @@ export async function executeEvent(
     const answer = await execute({ ...args, rootValue: event, contextValue });
     const turn = turnToWrite(contextValue);
     if (turn !== undefined) await turn;
-    return boundAnswer(answer, contextValue, false);
+    return await use(boundAnswer(answer, contextValue, false));
   } finally {
     share?.release();
   }
@@ -325,17 +327,20 @@ export class SubscriptionGroup implements Source {
 
   /** Never rejects. Undefined if a read was dropped because nobody was ready for the event. */
   async #execute(event: unknown): Promise<EncodedEvent | undefined> {
-    const { execute, bytes, caller } = this.#options;
+    const { execute, bytes, caller, owner } = this.#options;
     try {
-      const { data, errors } = await executeEvent(execute, this.#args, event, bytes);
-      if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
-      const masked =
-        errors &&
-        errorsInWordsOf(
-          caller.tenant,
-          errors.map((error) => this.#options.maskError(error)),
-        );
-      return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
+      return await executeEvent(execute, this.#args, event, bytes, async ({ data, errors }) => {
+        if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
+        const masked =
+          errors &&
+          errorsInWordsOf(
+            caller.tenant,
+            errors.map((error) => this.#options.maskError(error)),
+          );
+        const answer = { ...(data !== undefined && { data }), ...(masked && { errors: masked }) };
+        const content = serializeInSlices(answer, (length) => largeTurn(length, owner));
+        return new EncodedEvent(answer, typeof content === 'string' ? content : await content);
+      });
     } catch (error) {
       // For example, the answer is longer than a string can be.
       return new EncodedEvent({ errors: [this.#options.maskError(error)] });

@@ -10,7 +10,7 @@ import {
   visit,
 } from 'graphql';
 import { isRevision } from '../../domain/values/checks.ts';
-import type { Services } from '../../schema/services.ts';
+import type { Services } from '../../schema/core/services.ts';
 
 /** How often a variable is used, not counting its declaration. */
 function usesOf(document: DocumentNode, variable: string): number {

@@ -19,7 +19,7 @@ import {
   isRequiredInputField,
   typeFromAST,
 } from 'graphql';
-import { limitExceeded } from '../../schema/limit-exceeded.ts';
+import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
 /** Nesting of lists and objects; a tree of jobs has 65 levels. */
 const maxDepth = 100;

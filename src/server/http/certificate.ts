@@ -6,7 +6,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SecureContextOptions, Server } from 'node:tls';
 import type { Logger } from 'pino';
-import { type Config, ConfigError } from '../../config.ts';
+import { type Config, ConfigError } from '../../config/config.ts';
 
 const lookEveryMs = 5_000;
 const day = 86_400_000;

@@ -1,8 +1,7 @@
 /** The dashboard, at /dashboard/: what it shows comes over the API, with the rights of whoever has signed in. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { createIssuerOrigins } from '../rights/issuer-origins.ts';
-import { asksForPage } from './origin.ts';
 import { createPage, type Page, unpack } from './page.ts';
 
 const place = '/dashboard';
@@ -76,15 +75,14 @@ function pageAt({
     },
   });
   /** Without the slash, from which the page finds everything else. */
-  const isBeside = ({ method, url, headers }: IncomingMessage) =>
-    isShown && method === 'GET' && url === path && asksForPage(headers);
+  const isBeside = ({ method, url }: IncomingMessage) => isShown && method === 'GET' && url === path;
   return {
     isFor: (request) => isBeside(request) || page.isFor(request),
     answers(request: IncomingMessage, response: ServerResponse) {
       if (!isBeside(request)) return page.answers(request, response);
       // Relative, since a proxy may have put a prefix before it.
       const location = `${path.slice(path.lastIndexOf('/') + 1)}/`;
-      response.writeHead(302, { location, vary: 'accept', 'cache-control': 'no-cache' }).end();
+      response.writeHead(302, { location, 'cache-control': 'no-cache' }).end();
       return true;
     },
   };

@@ -35,14 +35,14 @@ export function prepareOperation(options: {
   operations: Operations;
   request: IncomingMessage;
   params: Params;
-  /** Whether it was let in, and had its turn of the event loop. */
-  hasTurn?: boolean;
+  /** Set if it was let in, and had its turn of the event loop. */
+  leave?: (isDone: boolean) => void;
 }): DirectOperation | undefined {
-  const { yoga, operations, request, params, hasTurn } = options;
+  const { yoga, operations, request, params, leave } = options;
   const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({
     request,
     params,
-    hasTurn,
+    leave,
   });
   const { variables: variableValues, operationName } = params;
   const document: ReturnType<typeof parse> = parse(params.query);

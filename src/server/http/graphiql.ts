@@ -4,7 +4,7 @@ import { createPage, type Page } from './page.ts';
 // Each fits on a screen, and has lines of up to 34 characters, which a phone shows whole.
 const createJob = `# 1. Create a job of three items.
 # Run it with the button at the
-# right, then copy the id.
+# admission, then copy the id.
 mutation CreateJob {
   createJob(
     input: {
@@ -153,6 +153,8 @@ export function createGraphiQL({ endpoint, isShown }: { endpoint: string; isShow
     assetName: /^graphiql-[0-9a-f]{16}\.(js|css)$/,
     contentPolicy: () => contentPolicy,
     isShown,
+    // With the API's own GET requests.
+    sharesPath: true,
     pageOf: (assets) => pageOf(endpoint, [...assets.keys()]),
   });
 }

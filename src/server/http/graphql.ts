@@ -1,25 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Config } from '../../config.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
+import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/database.ts';
-import type { Owner } from '../../db/fair-queue.ts';
 import type { Caller } from '../../domain/access/rights.ts';
 import { type Engine, forRequest } from '../../domain/engine/engine.ts';
 import { stringify } from '../../domain/values/json-text.ts';
+import type { Parts, Services } from '../../schema/core/services.ts';
 import { schema } from '../../schema/index.ts';
-import type { Parts, Services } from '../../schema/services.ts';
 import type { Operations } from '../execution/operations.ts';
 import { SharedSubscriptions } from '../execution/shared-subscriptions.ts';
 import type { SubscriptionCosts } from '../execution/subscription-costs.ts';
+import type { Parking } from '../limits/parking.ts';
 import type { Quota } from '../limits/quota.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { AddressOf } from '../rights/addresses.ts';
+import type { Admission } from '../rights/admission.ts';
 import { type Authentication, nobody } from '../rights/authentication.ts';
 import type { OwnerOf } from '../rights/owners.ts';
-import type { Right } from '../rights/right.ts';
 import type { EventStreams } from './event-streams.ts';
-import type { Exchanges } from './exchanges.ts';
+import type { OpenRequests } from './open-requests.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
@@ -34,7 +35,7 @@ interface Initial {
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
   /** Set by the short path for HTTP. */
-  readonly hasTurn?: boolean;
+  readonly leave?: Services['leave'];
   /** Over a WebSocket. */
   readonly owner?: Owner;
   /** Over a WebSocket: the request that opened it. */
@@ -50,11 +51,12 @@ export function createGraphQL(options: {
   rates: RateLimits;
   costs: SubscriptionCosts;
   streams: EventStreams;
-  exchanges: Exchanges;
+  openRequests: OpenRequests;
   authentication: Authentication;
   ownerOf: OwnerOf;
   peerOf: AddressOf;
   bytes: Quota;
+  parking: Parking;
 }) {
   const {
     config,
@@ -63,28 +65,35 @@ export function createGraphQL(options: {
     rates,
     costs,
     streams,
-    exchanges,
+    openRequests,
     authentication,
     ownerOf,
     peerOf,
     bytes,
+    parking,
   } = options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, owner, opening, caller, hasTurn }: Initial) => {
+    context: ({ req, request, announce, signal, owner, opening, caller, leave }: Initial) => {
       // Undefined on a socket, which brings its own values.
-      const received = req ?? (request as Partial<IncomingMessage> | undefined);
+      const received = req ?? (request as IncomingMessage | undefined);
+      const sender = owner ?? ownerOf(received as IncomingMessage);
+      const admission = authentication.admissionOf(received);
       return {
         ...services,
-        caller: caller ?? callerOf(authentication.rightOf(received)),
+        caller: caller ?? callerOf(admission),
         peer: () => peerOf(opening ?? (received as IncomingMessage)),
         engine: forRequest(engine, {
-          ...(owner ?? ownerOf(received as IncomingMessage)),
+          ...sender,
           isGone: signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
         }),
-        ...(hasTurn && { hasTurn }),
-        ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
+        ...(leave && { leave }),
+        park: (onGone: () => void) => {
+          if (signal !== undefined) return parking.ofSocket(sender, signal, onGone);
+          return parking.ofRequest(sender, received as IncomingMessage, admission, onGone);
+        },
+        ...(announce === undefined && { announce: (more: number) => openRequests.announce(received, more) }),
       };
     },
     graphqlEndpoint: '/graphql',
@@ -114,8 +123,8 @@ export function createGraphQL(options: {
 }
 
 /** A right may end while the body is still arriving. */
-function callerOf(right: Right | undefined): Caller {
-  return right === undefined || right.isOver ? nobody : right.caller;
+function callerOf(admission: Admission | undefined): Caller {
+  return admission === undefined || admission.isOver ? nobody : admission.caller;
 }
 
 /** Reads bodies in bounded time, and answers unreadable ones itself: Yoga would quote the body in its error, or report a fault of the server. */

@@ -6,14 +6,13 @@ import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
 import { explainRefusal } from '../../domain/access/rights.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
+import type { Admission } from '../rights/admission.ts';
 import type { Authentication } from '../rights/authentication.ts';
-import type { Right } from '../rights/right.ts';
 import { answerEarly } from './answer-early.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 import { type Certificate, secureOptions } from './certificate.ts';
 import { Connections } from './connections.ts';
 import { shareWithPage } from './cors.ts';
-import type { Exchanges } from './exchanges.ts';
 import type { Yoga } from './graphql.ts';
 import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
@@ -21,11 +20,13 @@ import type { Lifetime } from './lifetime.ts';
 import type { ServeMetrics } from './metrics.ts';
 import { maxFormBytes } from './multipart-form.ts';
 import { isMultipart, type MultipartPost } from './multipart-post.ts';
+import type { OpenRequests } from './open-requests.ts';
 import type { Guard, Refusal } from './origin.ts';
 import type { Page } from './page.ts';
 import { inLine } from './pipelining.ts';
 import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
+import { refuseTinyChunks } from './tiny-chunks.ts';
 import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Node limits only the time of the headers. `stalls.ts` watches the rest of a request, since an upload may take any time. */
@@ -61,10 +62,10 @@ export class Http {
     authentication: Authentication;
     maskError: (error: unknown) => GraphQLError;
     metrics: ServeMetrics;
-    exchanges: Exchanges;
+    openRequests: OpenRequests;
     rates: RateLimits;
     /** For requests that need no authentication. */
-    strangers: Exchanges;
+    strangers: OpenRequests;
     /** GraphiQL and the dashboard. */
     pages: readonly Page[];
     results: ServeResults;
@@ -78,29 +79,30 @@ export class Http {
     /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
-    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, rates, pages } = options;
+    const { lifetime, health, guard, authentication, maskError, metrics, openRequests, rates, pages } =
+      options;
     const { strangers, results, uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     this.#certificate = options.certificate;
     const isForPage = (request: IncomingMessage) => pages.some((page) => page.isFor(request));
     const showPage = (request: IncomingMessage, response: ServerResponse) =>
       pages.some((page) => page.answers(request, response));
-    const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
+    const carryOut = (request: IncomingMessage, response: ServerResponse, admission?: Admission) => {
       // Requests that may take long end with their right; event streams see to that themselves.
-      if (right !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
-        const leave = right.enter(() => response.destroy());
+      if (admission !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
+        const leave = admission.enter(() => response.destroy());
         response.once('close', leave);
       }
       // The files are stored before the operation, with its own check, runs.
-      if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
+      if (isMultipart(request) && admission !== undefined && !admission.caller.permissions.has('create')) {
         response.shouldKeepAlive = false;
-        return answerForbidden(response, explainRefusal(right.caller, 'create', 'A request with files'));
+        return answerForbidden(response, explainRefusal(admission.caller, 'create', 'A request with files'));
       }
       const streamed = streamedBytesOf(request, uploadBytes);
       // A refused upload may have any number of bytes left, which nobody should have to read.
       if (streamed !== undefined) response.shouldKeepAlive = false;
       const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !isForPage(request);
-      if (!exchanges.begin(request, response, { streamedBytes: streamed, isStream })) return;
+      if (!openRequests.begin(request, response, { streamedBytes: streamed, isStream })) return;
       if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (!isOperation(request) && refuseBeyondRate(rates, request, response)) return;
       if (uploads(request, response)) return;
@@ -138,22 +140,25 @@ export class Http {
       if (request.method === 'OPTIONS') return answerStranger(request, response);
       if (authentication.isOpen) return carryOut(request, response);
       if (isForPage(request)) return answerStranger(request, response);
-      const strange = (error: unknown) => refuseStranger(response, maskError(error));
+      const refuseCaller = (error: unknown) => refuseStranger(response, maskError(error));
       try {
-        const right = authentication.admit(request);
-        if (!(right instanceof Promise)) return carryOut(request, response, right);
-        right
+        const admission = authentication.admit(request);
+        if (!(admission instanceof Promise)) return carryOut(request, response, admission);
+        admission
           .then((late) => {
             if (!response.destroyed) carryOut(request, response, late);
           })
-          .catch(strange);
+          .catch(refuseCaller);
       } catch (error) {
-        strange(error);
+        refuseCaller(error);
       }
     };
     const inTurn = (request: IncomingMessage, response: ServerResponse) => {
+      // The rest of the packet that ended the connection.
+      if (request.socket.destroyed) return;
       response.setMaxListeners(mostListeners);
       this.#connections.begin(request, response);
+      refuseTinyChunks(request, response);
       inLine(request, response, () => serve(request, response));
     };
     this.server =

@@ -59,7 +59,7 @@ export function createJsonPost(options: {
     try {
       const params = toParams(await readJsonBody(body, ownerOf(request)));
       isRead = true;
-      run = params && prepareOperation({ yoga, operations, request, params, hasTurn: true })?.run;
+      run = params && prepareOperation({ yoga, operations, request, params, leave })?.run;
     } catch (error) {
       const refusal = isRead ? undefined : rates.refuseOther({ req: request });
       run = () => Promise.reject(refusal ?? error);

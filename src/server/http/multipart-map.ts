@@ -13,7 +13,7 @@ import {
   isNonNullType,
   typeFromAST,
 } from 'graphql';
-import type { ReceivedFile } from '../../schema/received-file.ts';
+import type { ReceivedFile } from '../../schema/files/received-file.ts';
 import { isRecord, type Params } from './direct-operation.ts';
 import { badRequest } from './request-body.ts';
 

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Caller } from '../../domain/access/rights.ts';
 import { StorageLimitError } from '../../errors.ts';
-import { ReceivedFile } from '../../schema/received-file.ts';
+import { ReceivedFile } from '../../schema/files/received-file.ts';
 import type { Operations } from '../execution/operations.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { OwnerOf } from '../rights/owners.ts';

@@ -29,6 +29,8 @@ export interface PageOptions {
   readonly assetName: RegExp;
   contentPolicy(): string | Promise<string>;
   readonly isShown: boolean;
+  /** Whether other requests come to the same path: then the page is for those that ask for HTML. */
+  readonly sharesPath?: boolean;
   pageOf(assets: ReadonlyMap<string, Asset>): string | Promise<string>;
 }
 
@@ -47,6 +49,7 @@ export function createPage({
   assetName,
   contentPolicy,
   isShown,
+  sharesPath = false,
   pageOf,
 }: PageOptions): Page {
   let loaded: Promise<{ page: string; tag: string; assets: ReadonlyMap<string, Asset> }> | undefined;
@@ -74,7 +77,8 @@ export function createPage({
 
   const answerPage = async (request: IncomingMessage, response: ServerResponse) => {
     const [{ page, tag }, policy] = await Promise.all([load(), contentPolicy()]);
-    response.setHeader('etag', tag).setHeader('cache-control', 'no-cache').setHeader('vary', 'accept');
+    response.setHeader('etag', tag).setHeader('cache-control', 'no-cache');
+    if (sharesPath) response.setHeader('vary', 'accept');
     response.setHeader('content-security-policy', policy).setHeader('x-frame-options', 'DENY');
     if (request.headers['if-none-match']?.includes(tag)) return response.writeHead(304).end();
     return response.setHeader('content-type', 'text/html; charset=utf-8').end(page);
@@ -95,7 +99,7 @@ export function createPage({
   const isFor = (request: IncomingMessage) => {
     if (!isShown || request.method !== 'GET') return false;
     if (assetOf(request) !== undefined) return true;
-    return pathOf(request).replace(/\/$/, '') === place && asksForPage(request.headers);
+    return pathOf(request).replace(/\/$/, '') === place && (!sharesPath || asksForPage(request.headers));
   };
 
   return {

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 
 /** Concurrent requests of one connection. A packet may hold hundreds: the rest waits, and meanwhile nothing more is read. */
 const atOnce = 10;
+/** Those that wait take some kilobytes each: a connection with more is ended, since no answer may come before those of the others. */
+const mostWaiting = 40;
 
 interface Line {
   active: number;
@@ -30,9 +32,11 @@ export function inLine({ socket }: IncomingMessage, response: ServerResponse, be
   };
   if (line.active < atOnce) {
     start();
-  } else {
+  } else if (line.waiting.length < mostWaiting) {
     line.waiting.push(start);
     socket.pause();
+  } else {
+    socket.destroy();
   }
 }
 

@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
-import type { Owner } from '../../db/fair-queue.ts';
-import { limitExceeded } from '../../schema/limit-exceeded.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
+import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 
 /** Lists, objects and members: as many as half a million items in one tree have. */

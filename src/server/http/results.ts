@@ -14,7 +14,7 @@ import { holdTree, ResultExport, type ResultText, readTreeOf } from '../../domai
 import { itemIdOf } from '../../domain/values/ids.ts';
 import { inOneLine } from '../../domain/values/json-text.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
-import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
+import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/core/global-id.ts';
 import type { UsedUp } from '../limits/quota.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';

@@ -6,7 +6,8 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IHasher } from 'hash-wasm';
 import type { Storer } from '../../domain/access/stored.ts';
-import type { Upload, Uploads } from '../../domain/uploads/uploads.ts';
+import type { Upload } from '../../domain/files/read-uploads.ts';
+import type { Uploads } from '../../domain/files/uploads.ts';
 
 export interface BodyOptions {
   readonly uploads: Uploads;
@@ -31,28 +32,8 @@ export interface Stored {
 const hashedBytes = 512 * 1_024;
 
 export async function storeBody(body: Readable, options: BodyOptions): Promise<Stored> {
-  const { uploads, upload, length, maxBytes, owner, isLeaving } = options;
-  const hasher = await hasherOf(upload);
-  const partBytes = uploads.partBytes(upload);
-  let { size } = upload;
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
-
-  const store = async (): Promise<boolean> => {
-    if (waitingBytes === 0) return true;
-    const data = Buffer.concat(waiting);
-    waiting = [];
-    waitingBytes = 0;
-    for (let at = 0; at < data.length; at += hashedBytes) {
-      if (at > 0) await nextTurn();
-      hasher.update(data.subarray(at, at + hashedBytes));
-    }
-    const part = { position: size, data, digestState: hasher.save(), length, owner };
-    const isStored = await uploads.append(upload, part);
-    if (isStored) size += data.length;
-    return isStored;
-  };
-
+  const { maxBytes, length, isLeaving } = options;
+  const parts = new Parts(options, await hasherOf(options.upload));
   return new Promise((resolve, reject) => {
     let isOver = false;
     let storing: Promise<void> = Promise.resolve();
@@ -60,7 +41,7 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
       if (isOver) return;
       isOver = true;
       body.pause();
-      resolve({ end: what, size, hasher });
+      resolve({ end: what, size: parts.size, hasher: parts.hasher });
     };
     const fail = (error: unknown) => {
       isOver = true;
@@ -71,7 +52,7 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
       storing = storing
         .then(async () => {
           if (isOver) return;
-          if (await store()) next();
+          if (await parts.store()) next();
           else end('TAKEN');
         })
         .catch(fail);
@@ -79,11 +60,9 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
     body.on('data', (piece: Buffer) => {
       if (isOver) return;
       if (isLeaving?.()) body.destroy();
-      if (size + waitingBytes + piece.length > Math.min(maxBytes, length ?? maxBytes))
-        return end('TOO_LARGE');
-      waiting.push(piece);
-      waitingBytes += piece.length;
-      if (waitingBytes < partBytes) return;
+      if (parts.received + piece.length > Math.min(maxBytes, length ?? maxBytes)) return end('TOO_LARGE');
+      parts.add(piece);
+      if (!parts.isFull) return;
       // Paused while storing, so that the client does not count as stalled.
       body.pause();
       storeThen(() => body.resume());
@@ -96,6 +75,58 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
     // The stream may have broken while the upload was looked up.
     if (body.destroyed && !body.readableEnded) storeThen(() => end('CUT'));
   });
+}
+
+/** Collects what arrives, and stores it in parts behind what the upload has. */
+class Parts {
+  readonly hasher: IHasher;
+  readonly #options: BodyOptions;
+  readonly #partBytes: number;
+  #size: number;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+
+  constructor(options: BodyOptions, hasher: IHasher) {
+    this.hasher = hasher;
+    this.#options = options;
+    this.#partBytes = options.uploads.partBytes(options.upload);
+    this.#size = options.upload.size;
+  }
+
+  /** How much is stored. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get received(): number {
+    return this.#size + this.#waitingBytes;
+  }
+
+  get isFull(): boolean {
+    return this.#waitingBytes >= this.#partBytes;
+  }
+
+  add(piece: Buffer): void {
+    this.#waiting.push(piece);
+    this.#waitingBytes += piece.length;
+  }
+
+  /** Stores what has arrived; false if another request has stored bytes there. */
+  async store(): Promise<boolean> {
+    if (this.#waitingBytes === 0) return true;
+    const { uploads, upload, length, owner } = this.#options;
+    const data = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (let at = 0; at < data.length; at += hashedBytes) {
+      if (at > 0) await nextTurn();
+      this.hasher.update(data.subarray(at, at + hashedBytes));
+    }
+    const part = { position: this.#size, data, digestState: this.hasher.save(), length, owner };
+    const isStored = await uploads.append(upload, part);
+    if (isStored) this.#size += data.length;
+    return isStored;
+  }
 }
 
 /** A hasher that continues where the upload ends. */

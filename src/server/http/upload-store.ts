@@ -1,7 +1,8 @@
 /** Stores uploads, whether they come as the body of a request or as a part of one. */
 import type { Readable } from 'node:stream';
 import { asRefusal } from '../../db/sqlstate.ts';
-import type { NewUpload, Upload, Uploads } from '../../domain/uploads/uploads.ts';
+import type { NewUpload, Upload } from '../../domain/files/read-uploads.ts';
+import type { Uploads } from '../../domain/files/uploads.ts';
 import { type ErrorCode, JobtreeError } from '../../errors.ts';
 import { type BodyOptions, type Stored, storeBody } from './upload-body.ts';
 

@@ -6,9 +6,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { type Caller, explainRefusal, uploadsOf } from '../../domain/access/rights.ts';
-import { fileName, parseDigest, type Upload, type Uploads } from '../../domain/uploads/uploads.ts';
+import type { Upload } from '../../domain/files/read-uploads.ts';
+import { fileName, parseDigest, type Uploads } from '../../domain/files/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
-import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
+import { encodeGlobalId, keyOf } from '../../schema/core/global-id.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 import { answerEarly } from './answer-early.ts';
 import { errorText, errorType } from './answer-error.ts';

@@ -20,7 +20,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { maxTreeJobs } from '../../domain/values/limits.ts';
-import { limitExceeded } from '../../schema/limit-exceeded.ts';
+import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
 /** A cost of each value, or for each of so many; what the schema says of a field. */
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };

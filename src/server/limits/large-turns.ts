@@ -5,9 +5,9 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { FairQueue, type Owner, pathOf } from '../../db/fair-queue.ts';
-import { measured } from '../../schema/answer-size.ts';
-import type { Services } from '../../schema/services.ts';
+import { FairQueue, type Owner, pathOf } from '../../concurrency/fair-queue.ts';
+import { measured } from '../../schema/core/answer-size.ts';
+import type { Services } from '../../schema/core/services.ts';
 
 /** Anything smaller takes no more than about ten milliseconds. */
 export const largeBytes = 1_000_000;

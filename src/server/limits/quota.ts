@@ -2,7 +2,7 @@
  * Divides a limited resource: so much for each caller, for all callers of a tenant together, and for everybody. Strangers count by address
  * (`owners.ts`).
  */
-import type { Owner } from '../../db/fair-queue.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 
 /** Whose quota is used up. */
 export type UsedUp = 'caller' | 'tenant' | 'server';

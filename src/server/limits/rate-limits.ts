@@ -18,8 +18,9 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Storer } from '../../domain/access/stored.ts';
-import type { Services } from '../../schema/services.ts';
+import type { Services } from '../../schema/core/services.ts';
 import { costOf } from './cost-of.ts';
+import { creationsIn } from './creations-in.ts';
 
 /** Null for no limit. */
 export interface Rates {
@@ -154,7 +155,8 @@ export class RateLimits {
     request: IncomingMessage | undefined,
     args: ExecutionArgs | undefined,
   ): GraphQLError | undefined {
-    const policies = this.#policies(owner, () => Math.max(1, (args && costOf(args)) ?? 1));
+    const times = args === undefined ? 1 : creationsIn(args);
+    const policies = this.#policies(owner, () => Math.max(1, (args && costOf(args)) ?? 1) * times, times);
     if (policies.length === 0) return undefined;
     const urgency = args === undefined ? 0 : urgencyOf(args);
     let worst: { policy: Policy; ms: number } | undefined;
@@ -167,14 +169,14 @@ export class RateLimits {
     return worst && refusalOf(worst.policy, worst.ms);
   }
 
-  #policies({ tenant, account, limits }: Storer, costOf: () => number): Policy[] {
+  #policies({ tenant, account, limits }: Storer, costOf: () => number, times = 1): Policy[] {
     const requests = limits?.requestsPerSecond ?? this.#ofCaller.requestsPerSecond;
     const cost = limits?.costPerSecond ?? this.#ofCaller.costPerSecond;
     const ofTenant = tenant ? this.#ofTenant : noRates;
     const policies: Policy[] = [];
-    if (requests !== null) policies.push(this.#policy('requests', account ?? '', requests, 1));
+    if (requests !== null) policies.push(this.#policy('requests', account ?? '', requests, times));
     if (ofTenant.requestsPerSecond !== null)
-      policies.push(this.#policy('tenant-requests', tenant ?? '', ofTenant.requestsPerSecond, 1));
+      policies.push(this.#policy('tenant-requests', tenant ?? '', ofTenant.requestsPerSecond, times));
     if (cost === null && ofTenant.costPerSecond === null) return policies;
     const amount = costOf();
     if (cost !== null) policies.push(this.#policy('cost', account ?? '', cost, amount));

@@ -3,8 +3,8 @@
  * however many come at once, as from all programs behind one address when a server starts.
  */
 import { LRUCache } from 'lru-cache';
+import { Semaphore } from '../../concurrency/semaphore.ts';
 import { UnauthenticatedError, UnavailableError } from '../../errors.ts';
-import { Semaphore } from '../../events/semaphore.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const perSecond = 10;

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import {
   type LeasedDelivery,
   leaseDeliveries,
-  noteDelivery,
   pruneDeliveries,
+  recordDelivery,
 } from '../../domain/callbacks/deliveries.ts';
 import { sealSecrets } from '../../domain/callbacks/endpoints.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
@@ -93,7 +93,7 @@ export class Callbacks {
         'a callback was not delivered',
       );
     const tookMs = Math.round(performance.now() - startedAt);
-    await noteDelivery(this.#engine, delivery, { ...answer, tookMs }).catch((error: Error) => {
+    await recordDelivery(this.#engine, delivery, { ...answer, tookMs }).catch((error: Error) => {
       this.#logger.warn(
         { err: error, messageId },
         'the outcome of a callback was not saved; it will be sent again',

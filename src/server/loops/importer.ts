@@ -4,8 +4,9 @@
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../domain/engine/engine.ts';
-import { importsWait, type LeasedImport, leaseImports } from '../../domain/uploads/file-imports.ts';
-import type { Uploads } from '../../domain/uploads/uploads.ts';
+import type { LeasedImport } from '../../domain/files/file-imports.ts';
+import { importsWait, leaseImports } from '../../domain/files/lease-imports.ts';
+import type { Uploads } from '../../domain/files/uploads.ts';
 import { importFile } from '../../files/import-file.ts';
 import { Loop, pollMs } from './loop.ts';
 

@@ -1,7 +1,7 @@
 /** A background loop of the server: it looks for work, waits, and looks again. A look that fails is logged and tried again later. */
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
-import { Signal } from '../../events/signal.ts';
+import { Signal } from '../../concurrency/signal.ts';
 
 /** How often a loop looks if nobody wakes it. */
 export const pollMs = 1_000;

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { pruneAudit } from '../../domain/access/audit.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
-import { pruneNotes } from '../../domain/items/dead-letters.ts';
-import { pruneOperations } from '../../domain/items/operations.ts';
-import { reapSome } from '../../domain/jobs/retention.ts';
+import { pruneNotes } from '../../domain/operations/dead-letters.ts';
+import { pruneOperations } from '../../domain/operations/operations.ts';
+import { reapSome } from '../../domain/retention/retention.ts';
 import { Loop, pollMs } from './loop.ts';
 
 /** The fraction of the time that Postgres spends on it. */
@@ -34,12 +34,16 @@ export function createReaper(options: {
       await pruneOperations(database),
       auditRetentionSeconds !== null && (await pruneAudit(database, auditRetentionSeconds)),
     ];
-    if (!more.includes(true)) pruneAt = performance.now() + pruneEveryMs;
+    return more.includes(true);
   };
   const look = async (signal: AbortSignal) => {
     const rest = (tookMs: number) =>
       delay(tookMs * (1 / share - 1), undefined, { signal }).catch(() => undefined);
-    if (performance.now() >= pruneAt) await prune();
+    if (performance.now() >= pruneAt) {
+      // Also if it fails: reaping goes on.
+      pruneAt = performance.now() + pruneEveryMs;
+      if (await prune()) pruneAt = 0;
+    }
     return (await reapSome(engine, rest)) ? 0 : pollMs;
   };
   return new Loop({ look, logger, failure: 'trees could not be reaped; trying again' });

@@ -3,7 +3,7 @@
  * down.
  */
 import type { Logger } from 'pino';
-import type { Uploads } from '../../domain/uploads/uploads.ts';
+import type { Uploads } from '../../domain/files/uploads.ts';
 import { Loop } from './loop.ts';
 
 /** How often it looks for some, and how long it waits when the store fails. */

@@ -6,19 +6,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StoredFold } from '../../domain/access/stored.ts';
 import { raiseAlerts } from '../../domain/callbacks/deliveries.ts';
-import type { Engine } from '../../domain/engine/engine.ts';
-import { finishSome, type Passes } from '../../domain/jobs/finish.ts';
-import { findIdle } from '../../domain/jobs/retention.ts';
-import { findMissedEntries } from '../../domain/work/missed-entries.ts';
-import { correctHeld, tendQueues } from '../../domain/work/queues.ts';
+import { findMissedEntries } from '../../domain/claims/missed-entries.ts';
 import {
   type DeltaMarks,
   findUnfolded,
-  noteSweep,
   promoteBlocked,
   promoteDue,
+  recordSweep,
   sweepLeases,
-} from '../../domain/work/sweep.ts';
+} from '../../domain/claims/sweep.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { finishSome, type Passes } from '../../domain/operations/finish.ts';
+import { correctHeld, tendQueues } from '../../domain/queues/queues.ts';
+import { findIdle } from '../../domain/retention/retention.ts';
 import { Loop } from './loop.ts';
 
 /** A gap, in which nobody looked for lost heartbeats, is longer than this and than three intervals. */
@@ -26,7 +26,7 @@ const shortestGapMs = 2_000;
 /** How often each part looks at everything: some things commit late, or were locked when they came due. */
 const everythingEveryMs = 60_000;
 /** In between, each part looks at what came due within this time: older things were handled before. */
-const within = 'PT2M';
+const sweptWithin = 'PT2M';
 /** A delta that commits later than this after it was numbered is found when everything is looked at. */
 const lateCommitMs = 10_000;
 /** Parts that read the queue from its start, past dead rows, take at most a twentieth of the time. */
@@ -75,7 +75,7 @@ export class Sweeper {
       return this.#intervalMs;
     });
     this.#clock = loop('outages', async () => {
-      await this.#noteSweep();
+      await this.#recordSweep();
       return this.#intervalMs;
     });
   }
@@ -127,15 +127,15 @@ export class Sweeper {
     }
   }
 
-  #noteSweep(): Promise<Date> {
-    return noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
+  #recordSweep(): Promise<Date> {
+    return recordSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
   }
 
   async #sweepLeases(): Promise<boolean> {
     // Here too: after an outage, the first of the two calls sees the gap.
-    const resumedAt = await this.#noteSweep();
+    const resumedAt = await this.#recordSweep();
     return this.#look('leases', async (all) => {
-      const { lost, more } = await sweepLeases(this.#engine, resumedAt, all ? null : within);
+      const { lost, more } = await sweepLeases(this.#engine, resumedAt, all ? null : sweptWithin);
       if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');
       return more;
     });
@@ -143,7 +143,7 @@ export class Sweeper {
 
   #promoteDue(): Promise<boolean> {
     return this.#look('due', async (all) => {
-      const { more, after } = await promoteDue(this.#engine, all ? null : within, this.#dueAfter);
+      const { more, after } = await promoteDue(this.#engine, all ? null : sweptWithin, this.#dueAfter);
       this.#dueAfter = after;
       return more;
     });

@@ -8,22 +8,22 @@ import { anybody, createCaller } from '../../domain/access/rights.ts';
 import { watchTokenPrefix } from '../../domain/access/watch-tokens.ts';
 import { UnauthenticatedError } from '../../errors.ts';
 import type { AddressOf } from './addresses.ts';
+import { Admission } from './admission.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { KnownTokens } from './known-tokens.ts';
 import type { KnownWatchTokens } from './known-watch-tokens.ts';
-import { Right } from './right.ts';
 import type { TrustedProxy } from './trusted-proxy.ts';
 
 /** Longest token that a socket may send, in characters; headers have a limit of their own. */
 const maxTokenLength = 10_000;
 
-const anybodysRight = new Right({ caller: anybody });
+const anybodysAdmission = new Admission({ caller: anybody });
 /** The caller of requests that are answered without authentication. */
 export const nobody = createCaller('nobody', []);
 
 /** Where a request carries the right that it was admitted with. */
 const admitted = Symbol('right');
-type Admitted = object & { [admitted]?: Right };
+type Admitted = object & { [admitted]?: Admission };
 
 export class Authentication {
   readonly #keys: KnownKeys | undefined;
@@ -52,33 +52,35 @@ export class Authentication {
   }
 
   /** The right that a request comes with: at once if it is already known. Throws, or rejects with, the refusal. */
-  admit(request: IncomingMessage): Right | Promise<Right> {
-    if (this.isOpen) return anybodysRight;
-    const right = this.#judge(request.headers.authorization, request);
-    return right instanceof Promise ? right.then((late) => note(request, late)) : note(request, right);
+  admit(request: IncomingMessage): Admission | Promise<Admission> {
+    if (this.isOpen) return anybodysAdmission;
+    const admission = this.#judge(request.headers.authorization, request);
+    return admission instanceof Promise
+      ? admission.then((late) => note(request, late))
+      : note(request, admission);
   }
 
   /** The same for a socket: from its first message, or else from the headers of the request that opened it. */
   admitSocket(
     payload: Readonly<Record<string, unknown>> | undefined,
     request: IncomingMessage,
-  ): Right | Promise<Right> {
-    if (this.isOpen) return anybodysRight;
+  ): Admission | Promise<Admission> {
+    if (this.isOpen) return anybodysAdmission;
     const shown = payload?.authorization ?? payload?.Authorization;
     return this.#judge(shown === undefined ? request.headers.authorization : shown, request);
   }
 
   /** The right of a request that was admitted. */
-  rightOf(request: Admitted | undefined): Right | undefined {
-    return this.isOpen ? anybodysRight : request?.[admitted];
+  admissionOf(request: Admitted | undefined): Admission | undefined {
+    return this.isOpen ? anybodysAdmission : request?.[admitted];
   }
 
-  #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
+  #judge(shown: unknown, request: IncomingMessage): Admission | Promise<Admission> {
     if (shown === undefined) {
       const ticket = ticketOf(request);
       if (ticket !== undefined) return this.#watchTokens.findByTicket(ticket, this.#addressOf(request));
-      const right = this.#proxy?.find(request);
-      if (right !== undefined) return right;
+      const admission = this.#proxy?.find(request);
+      if (admission !== undefined) return admission;
       throw new UnauthenticatedError(
         'The request has no key or token: set JOBTREE_TOKEN, or send the header Authorization with "Bearer", a space and the key.',
       );
@@ -99,9 +101,9 @@ export class Authentication {
   }
 }
 
-function note(request: Admitted, right: Right): Right {
-  request[admitted] = right;
-  return right;
+function note(request: Admitted, admission: Admission): Admission {
+  request[admitted] = admission;
+  return admission;
 }
 
 /** The ticket of an EventSource, which can send no headers: good for one use. Nothing else in a URL authenticates anybody. */

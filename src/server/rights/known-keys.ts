@@ -14,7 +14,7 @@ import { type CallerLimits, createCaller, noLimits, type Role } from '../../doma
 import { UnauthenticatedError, UnavailableError } from '../../errors.ts';
 import { Tries } from '../limits/tries.ts';
 import { Loop } from '../loops/loop.ts';
-import { Right } from './right.ts';
+import { Admission } from './admission.ts';
 
 interface Row {
   readonly hash: Buffer;
@@ -30,7 +30,7 @@ interface Row {
 
 interface Known {
   readonly id: string;
-  readonly right: Right;
+  readonly admission: Admission;
 }
 
 /** A key that is being looked up. */
@@ -86,7 +86,7 @@ export class KnownKeys {
   }
 
   /** The right of a key: at once if the key is known. Throws, or rejects with, the refusal. */
-  find(key: string, address: string): Right | Promise<Right> {
+  find(key: string, address: string): Admission | Promise<Admission> {
     const digest = hash('sha256', key, 'base64');
     const known = this.#known.get(digest);
     if (known !== undefined) return this.#use(known);
@@ -97,14 +97,14 @@ export class KnownKeys {
     });
   }
 
-  #use({ id, right }: Known): Right {
-    if (right.isOver) throw noSuchKey();
+  #use({ id, admission }: Known): Admission {
+    if (admission.isOver) throw noSuchKey();
     const now = performance.now();
     if (now - (this.#notedAt.get(id) ?? Number.NEGATIVE_INFINITY) > usedEveryMs) {
       this.#notedAt.set(id, now);
       this.#used.add(id);
     }
-    return right;
+    return admission;
   }
 
   async #lookUp(digest: string, address: string): Promise<Known | undefined> {
@@ -155,7 +155,7 @@ export class KnownKeys {
       types: row.types.length === 0 ? null : row.types,
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,
     };
-    const right = new Right({
+    const admission = new Admission({
       caller: createCaller(`key ${row.name} (${row.id})`, row.roles, {
         ...scope,
         account: `key ${row.id}`,
@@ -168,7 +168,7 @@ export class KnownKeys {
         else this.#inUse.delete(digest);
       },
     });
-    const known: Known = { id: row.id, right };
+    const known: Known = { id: row.id, admission };
     this.#known.set(digest, known);
     return known;
   }
@@ -183,10 +183,10 @@ export class KnownKeys {
       const known = this.#known.peek(digest) ?? this.#inUse.get(digest);
       const row = rows.get(digest);
       // A rotation shortens the time of the previous key.
-      if (row !== undefined && known !== undefined) known.right.until = untilOf(row);
+      if (row !== undefined && known !== undefined) known.admission.until = untilOf(row);
       if (row !== undefined || known === undefined) continue;
       this.#known.delete(digest);
-      known.right.end('The API key was revoked or has expired.');
+      known.admission.end('The API key was revoked or has expired.');
     }
   }
 

@@ -6,14 +6,14 @@ import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { JwtConfig } from '../../config.ts';
+import type { JwtConfig } from '../../config/config.ts';
 import { checkRoles, checkRootIds, checkTypePatterns } from '../../domain/access/api-keys.ts';
 import { createCaller } from '../../domain/access/rights.ts';
 import { checkTenant } from '../../domain/values/tenants.ts';
 import { JobtreeError, UnauthenticatedError, UnavailableError } from '../../errors.ts';
 import { Tries } from '../limits/tries.ts';
+import { Admission } from './admission.ts';
 import { KeySet, KeysUnknownError } from './key-set.ts';
-import { Right } from './right.ts';
 
 const mostKnown = 10_000;
 /** How long requests may go on with a token whose key the issuer has withdrawn. */
@@ -27,7 +27,7 @@ const maxNameLength = 200;
 export class KnownTokens {
   readonly #config: JwtConfig;
   readonly #keys: KeySet;
-  readonly #known = new LRUCache<string, Right>({ max: mostKnown, ttl: knownMs });
+  readonly #known = new LRUCache<string, Admission>({ max: mostKnown, ttl: knownMs });
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
   readonly #tries = new Tries({ atOnce: verifiedAtOnce });
 
@@ -37,7 +37,7 @@ export class KnownTokens {
   }
 
   /** The right of a token: at once if the token is known. Throws, or rejects with, the refusal. */
-  find(token: string, address: string): Right | Promise<Right> {
+  find(token: string, address: string): Admission | Promise<Admission> {
     const digest = hash('sha256', token, 'base64');
     const known = this.#known.get(digest);
     if (known !== undefined && known.until > performance.now()) return known;
@@ -46,7 +46,7 @@ export class KnownTokens {
     return this.#tries.run(address, async () => this.#known.get(digest) ?? this.#verify(token, digest));
   }
 
-  async #verify(token: string, digest: string): Promise<Right> {
+  async #verify(token: string, digest: string): Promise<Admission> {
     const { issuer, audience, algorithms, clockSkewSeconds } = this.#config;
     try {
       const { payload } = await jwtVerify(token, this.#keys.find, {
@@ -56,9 +56,9 @@ export class KnownTokens {
         clockTolerance: clockSkewSeconds,
         requiredClaims: ['exp', 'sub'],
       });
-      const right = this.#toRight(payload);
-      this.#known.set(digest, right);
-      return right;
+      const admission = this.#toAdmission(payload);
+      this.#known.set(digest, admission);
+      return admission;
     } catch (error) {
       // Without the issuer's keys the token can be neither accepted nor refused.
       if (error instanceof KeysUnknownError)
@@ -70,7 +70,7 @@ export class KnownTokens {
     }
   }
 
-  #toRight(payload: JWTPayload): Right {
+  #toAdmission(payload: JWTPayload): Admission {
     const { rolesClaim, typesClaim, treesClaim, tenantClaim } = this.#config;
     const { sub = '', exp = 0 } = payload;
     try {
@@ -84,7 +84,7 @@ export class KnownTokens {
         throw new UnauthenticatedError(
           'The token has the role admin, which must not be limited to types or trees.',
         );
-      return new Right({
+      return new Admission({
         caller: createCaller(`token ${sub.slice(0, maxNameLength)}`, roles, {
           tenant: toTenant(payload[tenantClaim]),
           account: `token ${sub}`,

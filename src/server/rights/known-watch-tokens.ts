@@ -21,7 +21,7 @@ import {
 import { UnauthenticatedError } from '../../errors.ts';
 import { Tries } from '../limits/tries.ts';
 import { Loop } from '../loops/loop.ts';
-import { Right } from './right.ts';
+import { Admission } from './admission.ts';
 
 const readEveryMs = 1_000;
 /** State that is older than this is read again before a token is admitted. */
@@ -45,7 +45,7 @@ export class KnownWatchTokens {
   readonly #revokedMs = new Map<string, number>();
   #secretIds = new Set<number>();
   /** Rights in use that came from tokens or their tickets. */
-  readonly #inUse = new Map<Right, WatchedTree>();
+  readonly #inUse = new Map<Admission, WatchedTree>();
   #seenTo = 0n;
   /** What to add to the clock of this process to get that of Postgres. */
   #offsetMs = 0;
@@ -79,7 +79,7 @@ export class KnownWatchTokens {
   }
 
   /** The right of a token; throws, or rejects with, the refusal. */
-  find(token: string, address: string): Right | Promise<Right> {
+  find(token: string, address: string): Admission | Promise<Admission> {
     const header = headerIn(token);
     if (header === undefined) throw refused();
     this.#shownAt = performance.now();
@@ -87,7 +87,7 @@ export class KnownWatchTokens {
     return this.#judge(token, header, address);
   }
 
-  #judge(token: string, header: string, address: string): Right | Promise<Right> {
+  #judge(token: string, header: string, address: string): Admission | Promise<Admission> {
     const secret = this.#secrets.get(header);
     if (secret !== undefined) return this.#admitToken(token, secret);
     // A newer secret may have been created a moment ago; older ones have expired.
@@ -99,7 +99,7 @@ export class KnownWatchTokens {
   }
 
   /** The right of a ticket, which is used up by this. */
-  async findByTicket(ticket: string, address: string): Promise<Right> {
+  async findByTicket(ticket: string, address: string): Promise<Admission> {
     this.#shownAt = performance.now();
     return this.#tries.run(address, async () => {
       if (!this.#isFresh) await this.#read();
@@ -110,26 +110,26 @@ export class KnownWatchTokens {
     });
   }
 
-  #admitToken(token: string, secret: WatchSecret | undefined): Right {
+  #admitToken(token: string, secret: WatchSecret | undefined): Admission {
     const tree = secret && readWatchToken(token, secret);
     if (tree === undefined) throw refused();
     return this.#admit(tree);
   }
 
-  #admit(tree: WatchedTree): Right {
+  #admit(tree: WatchedTree): Admission {
     const { issuedMs, expiresMs } = tree;
     const nowMs = performance.now() + this.#offsetMs;
     // The service issues no such token, and would forget its revocation before the token expires.
     if (issuedMs > nowMs + clockSkewMs || expiresMs > issuedMs + longestMs) throw refused();
     if (expiresMs <= nowMs) throw new UnauthenticatedError('The watch token has expired.');
     if (this.#isRevoked(tree)) throw new UnauthenticatedError(revoked);
-    return new Right({
+    return new Admission({
       caller: createTokenCaller(tree),
       until: expiresMs - this.#offsetMs,
       whenOver: 'The watch token has expired.',
-      onUse: (right, isUsed) => {
-        if (isUsed) this.#inUse.set(right, tree);
-        else this.#inUse.delete(right);
+      onUse: (admission, isUsed) => {
+        if (isUsed) this.#inUse.set(admission, tree);
+        else this.#inUse.delete(admission);
       },
     });
   }
@@ -171,7 +171,7 @@ export class KnownWatchTokens {
     this.#secretIds = new Set(state.secrets.map(({ id }) => id));
     for (const { rootId, revokedMs } of state.revocations) this.#revokedMs.set(rootId, revokedMs);
     this.#readAt = askedAt;
-    for (const [right, tree] of this.#inUse) if (this.#isRevoked(tree)) right.end(revoked);
+    for (const [admission, tree] of this.#inUse) if (this.#isRevoked(tree)) admission.end(revoked);
     this.#prune(state.nowMs);
   }
 

@@ -3,7 +3,7 @@
  * by address, however many share it.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Owner } from '../../db/fair-queue.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 import type { Caller, CallerLimits } from '../../domain/access/rights.ts';
 import type { AddressOf } from './addresses.ts';
 import type { Authentication } from './authentication.ts';
@@ -18,7 +18,7 @@ export interface Accounted extends Owner {
 export type OwnerOf = (request: IncomingMessage) => Accounted;
 
 export function createOwnerOf(authentication: Authentication, addressOf: AddressOf): OwnerOf {
-  return (request) => ownerOf(authentication.rightOf(request)?.caller, () => addressOf(request));
+  return (request) => ownerOf(authentication.admissionOf(request)?.caller, () => addressOf(request));
 }
 
 export function ownerOf(caller: Caller | undefined, address: () => string): Accounted {

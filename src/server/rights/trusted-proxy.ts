@@ -6,12 +6,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import type { ProxyConfig } from '../../config.ts';
+import type { ProxyConfig } from '../../config/config.ts';
 import { checkRoles } from '../../domain/access/api-keys.ts';
 import { createCaller } from '../../domain/access/rights.ts';
 import { checkTenant } from '../../domain/values/tenants.ts';
 import { InvalidInputError, UnauthenticatedError } from '../../errors.ts';
-import { Right } from './right.ts';
+import { Admission } from './admission.ts';
 
 export const secretHeader = 'jobtree-proxy-secret';
 const mostKnown = 10_000;
@@ -23,7 +23,7 @@ export class TrustedProxy {
   readonly #config: ProxyConfig;
   readonly #secret: Buffer | undefined;
   readonly #networks: readonly ReturnType<typeof ipaddr.parseCIDR>[];
-  readonly #known = new LRUCache<string, Right>({ max: mostKnown });
+  readonly #known = new LRUCache<string, Admission>({ max: mostKnown });
 
   constructor(config: ProxyConfig) {
     this.#config = config;
@@ -32,7 +32,7 @@ export class TrustedProxy {
   }
 
   /** The right that the proxy gives a request; undefined if it names no user, or is not trusted. */
-  find(request: IncomingMessage): Right | undefined {
+  find(request: IncomingMessage): Admission | undefined {
     const { userHeader, rolesHeader, tenantHeader } = this.#config;
     const user = request.headers[userHeader];
     const roles = request.headers[rolesHeader] ?? '';
@@ -44,18 +44,18 @@ export class TrustedProxy {
         throw new UnauthenticatedError(`The header ${name} appears more than once.`);
     const tenant = request.headers[tenantHeader];
     const key = JSON.stringify([user, roles, tenant]);
-    let right = this.#known.get(key);
-    if (right === undefined) {
+    let admission = this.#known.get(key);
+    if (admission === undefined) {
       const name = `user ${user.slice(0, maxNameLength)}`;
-      right = new Right({
+      admission = new Admission({
         caller: createCaller(name, toRoles(roles), {
           tenant: toTenant(tenant),
           account: `user ${user}`,
         }),
       });
-      this.#known.set(key, right);
+      this.#known.set(key, admission);
     }
-    return right;
+    return admission;
   }
 
   #isTrusted({ headers, socket }: IncomingMessage): boolean {

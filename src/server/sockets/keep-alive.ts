@@ -1,5 +1,5 @@
 /** Visits each of many connections once per interval, a few at a time: thousands at once would hold up everything else. */
-const most = 100;
+const mostSlices = 100;
 
 export class KeepAlive<Connection> {
   readonly #slices: readonly Set<Connection>[];
@@ -10,7 +10,7 @@ export class KeepAlive<Connection> {
 
   constructor(options: { everyMs: number; look: (connection: Connection) => void }) {
     const { everyMs, look } = options;
-    const count = Math.max(1, Math.min(most, Math.floor(everyMs / 10)));
+    const count = Math.max(1, Math.min(mostSlices, Math.floor(everyMs / 10)));
     this.#slices = Array.from({ length: count }, () => new Set());
     this.#look = look;
     this.#timer = setInterval(() => this.#next(), everyMs / count).unref();

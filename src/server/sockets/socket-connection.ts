@@ -4,20 +4,19 @@ import type { GraphQLError } from 'graphql';
 import { CloseCode } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
-import type { Charge, SubscriptionCosts } from '../execution/subscription-costs.ts';
+import type { SubscriptionCosts } from '../execution/subscription-costs.ts';
 import type { Yoga } from '../http/graphql.ts';
 import { checkParts } from '../http/request-body.ts';
-import { tooManyConnections } from '../limits/busy.ts';
 import type { Quotas } from '../limits/quota.ts';
 import type { AddressOf } from '../rights/addresses.ts';
+import type { Admission } from '../rights/admission.ts';
 import { type Authentication, nobody } from '../rights/authentication.ts';
-import { ownerOf } from '../rights/owners.ts';
-import type { Right } from '../rights/right.ts';
-import { OperationRights } from './operation-rights.ts';
+import { OperationAdmissions } from './operation-admissions.ts';
 import { SocketBytes } from './socket-bytes.ts';
 import { SocketFlow } from './socket-flow.ts';
 import { SocketInbox } from './socket-inbox.ts';
 import { SocketOperations } from './socket-operations.ts';
+import { SocketOwner } from './socket-owner.ts';
 import { SocketPings } from './socket-pings.ts';
 import { SocketProtocol } from './socket-protocol.ts';
 import { SocketWindow } from './socket-reader.ts';
@@ -50,57 +49,38 @@ export class SocketConnection {
     this.#socket = socket;
     this.#pongWithinMs = options.pongWithinMs;
     this.#pings = new SocketPings(socket);
-    const address = addressOf(request);
-    // The owner until the client authenticates.
-    let owner = ownerOf(undefined, () => address);
-    let place = quotas.connections.share(owner);
-    place.set(1);
-    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(owner));
+    const owner = new SocketOwner(addressOf(request), quotas.connections, costs);
+    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(owner.current));
     this.#flow = new SocketFlow(socket, request.socket, {
       messagesPerSecond: limits.maxMessagesPerSecond,
       onWaiting: () => this.#bytes.waitingChanged(),
     });
     const window = new SocketWindow(socket, request.socket, this.#pings, () => this.#bytes.waitingChanged());
-    let right: Right | undefined;
     let leave = () => {};
-    let charge: Charge = () => undefined;
-    const takeRight = (admitted: Right) => {
+    const enter = (admitted: Admission) => {
       // The client may have left during the look-up; then nothing must depend on the right.
       if (socket.readyState !== socket.OPEN) return;
-      owner = ownerOf(admitted.caller, () => address);
-      const itsPlace = quotas.connections.share(owner);
-      place.release();
-      if (itsPlace.take() !== undefined) throw tooManyConnections();
-      place = itsPlace;
-      charge = costs.open(owner);
-      right = admitted;
+      owner.become(admitted);
       this.#bytes.callerAdmitted();
       leave = admitted.enter(endWith);
     };
-    const operationRights = new OperationRights({
-      authentication,
-      request,
-      onNobody: () =>
-        socket.close(CloseCode.ConnectionInitialisationTimeout, 'No operation has a valid token'),
-    });
+    const operationAdmissions = new OperationAdmissions(authentication, request, () =>
+      socket.close(CloseCode.ConnectionInitialisationTimeout, 'No operation has a valid token'),
+    );
     const protocol = new SocketProtocol({
       admit: (payload) => {
-        if (operationRights.begin(payload)) {
-          charge = costs.open(owner);
-          return undefined;
-        }
+        if (operationAdmissions.begin(payload)) return owner.openAccount();
         const admitted = authentication.admitSocket(payload, request);
-        return admitted instanceof Promise ? admitted.then(takeRight) : takeRight(admitted);
+        return admitted instanceof Promise ? admitted.then(enter) : enter(admitted);
       },
       run: new SocketOperations({
         yoga,
         maskError,
         window,
-        owner: () => owner,
+        owner,
         opening: request,
-        callerOf: (operation) => operationRights.callerOf(operation) ?? right?.caller ?? nobody,
+        callerOf: (operation) => operationAdmissions.callerOf(operation) ?? owner.caller ?? nobody,
         bytes: quotas.bytes,
-        charge: (cost) => charge(cost),
       }).run,
       send: (message) => this.#flow.send(message),
       close: (code, reason) => socket.close(code, reason),
@@ -110,16 +90,28 @@ export class SocketConnection {
     });
     const end = () => {
       leave();
-      operationRights.end();
+      operationAdmissions.end();
       protocol.closed();
       for (const reader of window.readers) void reader.return();
     };
-    // The operations end at once, however long the peer takes to complete the close.
-    const endWith = (reason: string) => {
-      end();
-      socket.close(CloseCode.Forbidden, reason);
-      setTimeout(() => socket.terminate(), terminateAfterMs).unref();
-    };
+    const endWith = (reason: string) => this.#forbid(reason, end);
+    this.#listen(protocol, owner, logger, { end, onClose });
+  }
+
+  /** The operations end at once, however long the peer takes to complete the close. */
+  #forbid(reason: string, end: () => void): void {
+    end();
+    this.#socket.close(CloseCode.Forbidden, reason);
+    setTimeout(() => this.#socket.terminate(), terminateAfterMs).unref();
+  }
+
+  #listen(
+    protocol: SocketProtocol,
+    owner: SocketOwner,
+    logger: Logger,
+    { end, onClose }: { end: () => void; onClose: () => void },
+  ): void {
+    const socket = this.#socket;
     const handle = (message: Buffer) => {
       // Ignores what follows a message that closed the socket.
       if (socket.readyState !== socket.OPEN) return;
@@ -135,7 +127,7 @@ export class SocketConnection {
     };
     const inbox = new SocketInbox({
       handle,
-      owner: () => owner,
+      owner: () => owner.current,
       onWaiting: (bytes) => {
         this.#bytes.setUnhandled(bytes);
         this.#flow.setBehind(bytes > 0);
@@ -159,7 +151,7 @@ export class SocketConnection {
     socket.on('close', () => {
       end();
       this.#bytes.release();
-      place.release();
+      owner.release();
       onClose();
     });
   }

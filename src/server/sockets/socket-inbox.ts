@@ -3,7 +3,7 @@
  * behind it wait, too.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Owner } from '../../db/fair-queue.ts';
+import type { Owner } from '../../concurrency/fair-queue.ts';
 import { isLargeJson } from '../http/request-body.ts';
 import { largeTurn } from '../limits/large-turns.ts';
 

@@ -1,14 +1,13 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends those that its client has left. */
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
-import type { Owner } from '../../db/fair-queue.ts';
+import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { Caller } from '../../domain/access/rights.ts';
-import { Semaphore } from '../../events/semaphore.ts';
-import type { Charge } from '../execution/subscription-costs.ts';
 import type { Yoga } from '../http/graphql.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
 import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
+import type { SocketOwner } from './socket-owner.ts';
 import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
 
@@ -22,24 +21,22 @@ export class SocketOperations {
   readonly #yoga: Yoga;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #window: SocketWindow;
-  readonly #owner: () => Owner;
+  readonly #owner: SocketOwner;
   readonly #opening: IncomingMessage;
   readonly #callerOf: (operation: Operation) => Caller | Promise<Caller>;
   readonly #bytes: Quota;
-  readonly #charge: (cost: number) => ReturnType<Charge>;
   #queries: Semaphore | undefined;
 
   constructor(options: {
     yoga: Yoga;
     maskError: (error: unknown) => GraphQLError;
     window: SocketWindow;
-    owner: () => Owner;
+    owner: SocketOwner;
     /** The request that opened the socket. */
     opening: IncomingMessage;
     /** Throws, or rejects with, the refusal. */
     callerOf: (operation: Operation) => Caller | Promise<Caller>;
     bytes: Quota;
-    charge: (cost: number) => ReturnType<Charge>;
   }) {
     this.#yoga = options.yoga;
     this.#maskError = options.maskError;
@@ -48,7 +45,6 @@ export class SocketOperations {
     this.#opening = options.opening;
     this.#callerOf = options.callerOf;
     this.#bytes = options.bytes;
-    this.#charge = options.charge;
   }
 
   /** Never rejects: a refusal or a fault is an outcome like others. */
@@ -71,7 +67,7 @@ export class SocketOperations {
     const { payload, signal, length } = operation;
     const asked = this.#callerOf(operation);
     const caller = asked instanceof Promise ? await asked : asked;
-    const owner = this.#owner();
+    const owner = this.#owner.current;
     const bytes = this.#bytes.share(owner);
     takeOrRefuse(bytes, length);
     operation.onEnd.push(releaseOf(bytes));
@@ -88,7 +84,7 @@ export class SocketOperations {
       caller,
       reader,
       charge: (cost: number) => {
-        const end = this.#charge(cost);
+        const end = this.#owner.charge(cost);
         if (end !== undefined) operation.onEnd.push(end);
         return end !== undefined;
       },

@@ -45,6 +45,8 @@ export class SocketServer {
       server,
       path: yoga.graphqlEndpoint,
       maxPayload: limits.maxMessageBytes,
+      // Each fragment of a message costs as much as a kilobyte.
+      maxFragments: 1_000,
       perMessageDeflate: false,
       autoPong: false,
       // One message per turn of the event loop: a packet may hold hundreds of operations, and others must not wait for all of them.

@@ -188,9 +188,13 @@ export class Attacker {
     return this.post(bodyOf(operation), headers && { headers });
   }
 
-  /** A WebSocket that has said hello. */
+  /** A WebSocket that has said hello: at the second try, if the attacker itself was too busy to say so in time. */
   async socket(): Promise<RawSocket> {
-    const raw = await openRaw(this.target.url, { headers: this.shown() });
+    const open = () => openRaw(this.target.url, { headers: this.shown() });
+    const raw = await open().catch((error: Error) => {
+      if (error.message.includes('closed with 4408')) return open();
+      throw error;
+    });
     this.#open.add({ destroy: () => raw.socket.terminate() });
     return raw;
   }

@@ -2,15 +2,15 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { newClaimId } from '../../../src/client/claim-id.ts';
+import { exchange } from '../../../src/domain/claims/exchange.ts';
+import { heartbeat } from '../../../src/domain/claims/heartbeat.ts';
+import { releaseAssignments } from '../../../src/domain/claims/release-assignments.ts';
+import { promoteDue, sweepLeases } from '../../../src/domain/claims/sweep.ts';
+import { pendingStatuses } from '../../../src/domain/items/item-state.ts';
 import { createJob } from '../../../src/domain/jobs/create-job.ts';
 import { sealJob } from '../../../src/domain/jobs/seal-job.ts';
-import { pendingStatuses } from '../../../src/domain/values/item-state.ts';
-import { exchange } from '../../../src/domain/work/exchange.ts';
-import { heartbeat } from '../../../src/domain/work/heartbeat.ts';
-import { setQueue } from '../../../src/domain/work/queues.ts';
-import { releaseAssignments } from '../../../src/domain/work/release-assignments.ts';
-import type { Report } from '../../../src/domain/work/report-outcomes.ts';
-import { promoteDue, sweepLeases } from '../../../src/domain/work/sweep.ts';
+import { setQueue } from '../../../src/domain/queues/queues.ts';
+import type { Report } from '../../../src/domain/reports/report-outcomes.ts';
 import { JobtreeError } from '../../../src/errors.ts';
 import { beside, type CutKind, cutKind, toStatement } from './cut.ts';
 import {

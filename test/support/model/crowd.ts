@@ -2,19 +2,19 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { newClaimId } from '../../../src/client/claim-id.ts';
+import type { Assignment } from '../../../src/domain/claims/assignment.ts';
+import { claimItems } from '../../../src/domain/claims/claim-items.ts';
+import { heartbeat } from '../../../src/domain/claims/heartbeat.ts';
+import { findMissedEntries } from '../../../src/domain/claims/missed-entries.ts';
+import { releaseAssignments } from '../../../src/domain/claims/release-assignments.ts';
+import { promoteBlocked, promoteDue, sweepLeases } from '../../../src/domain/claims/sweep.ts';
 import type { Engine } from '../../../src/domain/engine/engine.ts';
 import { addItems } from '../../../src/domain/items/add-items.ts';
 import { createJob } from '../../../src/domain/jobs/create-job.ts';
-import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
-import { type JobProgress, readTrees } from '../../../src/domain/jobs/progress.ts';
 import { sealJob } from '../../../src/domain/jobs/seal-job.ts';
-import type { Assignment } from '../../../src/domain/work/assignment.ts';
-import { claimItems } from '../../../src/domain/work/claim-items.ts';
-import { heartbeat } from '../../../src/domain/work/heartbeat.ts';
-import { findMissedEntries } from '../../../src/domain/work/missed-entries.ts';
-import { releaseAssignments } from '../../../src/domain/work/release-assignments.ts';
-import { type Report, reportOutcomes } from '../../../src/domain/work/report-outcomes.ts';
-import { promoteBlocked, promoteDue, sweepLeases } from '../../../src/domain/work/sweep.ts';
+import { foldProgress } from '../../../src/domain/progress/fold-progress.ts';
+import { type JobProgress, readTrees } from '../../../src/domain/progress/progress.ts';
+import { type Report, reportOutcomes } from '../../../src/domain/reports/report-outcomes.ts';
 import { JobSealedError } from '../../../src/errors.ts';
 import type { TestDatabase } from '../database.ts';
 

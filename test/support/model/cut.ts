@@ -1,8 +1,8 @@
 /** Transactions that are cut: what runs in them, and what runs beside them until then. */
 import fc from 'fast-check';
-import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
-import { claimItems } from '../../../src/domain/work/claim-items.ts';
-import { promoteBlocked } from '../../../src/domain/work/sweep.ts';
+import { claimItems } from '../../../src/domain/claims/claim-items.ts';
+import { promoteBlocked } from '../../../src/domain/claims/sweep.ts';
+import { foldProgress } from '../../../src/domain/progress/fold-progress.ts';
 import { failure, jobOf, lines, pick, some, success, toItems, treeOf, types } from './inputs.ts';
 import type { Model, ModelReport } from './model.ts';
 import { add } from './operations.ts';

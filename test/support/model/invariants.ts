@@ -55,20 +55,27 @@ const rules: Readonly<Record<string, string>> = {
     where q.type <> j.type or s.lowest <> q.priority or s.highest <> q.priority or q.bytes < s.item_bytes
       -- The rest of a small entry may say the size of the whole.
       or (q.bytes > s.item_bytes and q.bytes > 100000)`,
+  'an entry of several items has 1 MB at most': `
+    select q.job_id, q.position, q.count, q.bytes from jobtree.queue_entry q where q.count > 1 and q.bytes > 1000000`,
   'a job has one row of progress, and no count is negative': `
     select j.id, count(p.*) from jobtree.job j left join jobtree.job_progress p on p.job_id = j.id
     group by j.id
     having count(p.*) <> 1 or min(least(p.item_count, p.succeeded, p.failed, p.cancelled, p.open_jobs, p.generation)) < 0`,
   'a root counts the failures of its tree, and knows since when all of it is complete': `
-    select r.job_id, r.tree_failed, r.tree_completed_at, t.*
+    select r.job_id, r.tree_failed, tree.completed_at, t.*
     from jobtree.job_progress r
+    left join jobtree.tree on tree.root_id = r.job_id
     cross join lateral (
       select sum(p.failed) as failed, max(p.completed_at) as completed_at
       from jobtree.job j join jobtree.job_progress p on p.job_id = j.id where j.root_id = r.job_id
     ) t
     where r.is_root and (
-      r.tree_failed <> t.failed or r.tree_completed_at is distinct from case when r.open_jobs = 0 then t.completed_at end
+      r.tree_failed <> t.failed or tree.completed_at is distinct from case when r.open_jobs = 0 then t.completed_at end
     )`,
+  'a tree has one row': `
+    select coalesce(t.root_id, j.id) from jobtree.tree t
+    full join (select id from jobtree.job where parent_id is null) j on j.id = t.root_id
+    where t.root_id is null or j.id is null`,
   'no progress and no delta is without its job': `
     select p.job_id from jobtree.job_progress p where not exists (select from jobtree.job j where j.id = p.job_id)
     union all

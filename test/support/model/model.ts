@@ -13,8 +13,9 @@
  *
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
+
+import type { ItemStatus } from '../../../src/domain/items/item-state.ts';
 import type { Feed, NewJob } from '../../../src/domain/jobs/create-job.ts';
-import type { ItemStatus } from '../../../src/domain/values/item-state.ts';
 import { ModelLines } from './lines.ts';
 
 export type State =

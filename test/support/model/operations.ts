@@ -1,16 +1,20 @@
 /** What commands do that takes more than a few lines: to the system, and to the model, which must agree. */
 import { expect } from 'vitest';
+import { claimItem } from '../../../src/domain/claims/claim-item.ts';
+import { claimItems } from '../../../src/domain/claims/claim-items.ts';
 import { addItems } from '../../../src/domain/items/add-items.ts';
-import { type OperationKind, readOperations, startOperation } from '../../../src/domain/items/operations.ts';
+import { type PendingStatus, pendingStatuses } from '../../../src/domain/items/item-state.ts';
 import { type ItemChanges, updateItem } from '../../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../../src/domain/jobs/cancel-job.ts';
-import { deleteJob } from '../../../src/domain/jobs/delete-job.ts';
-import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
+import {
+  type OperationKind,
+  readOperations,
+  startOperation,
+} from '../../../src/domain/operations/operations.ts';
+import { foldProgress } from '../../../src/domain/progress/fold-progress.ts';
+import { deleteJob } from '../../../src/domain/retention/delete-job.ts';
 import { assignmentIdOf, itemIdOf } from '../../../src/domain/values/ids.ts';
-import { type PendingStatus, pendingStatuses } from '../../../src/domain/values/item-state.ts';
 import { splitTexts } from '../../../src/domain/values/json-text.ts';
-import { claimItem } from '../../../src/domain/work/claim-item.ts';
-import { claimItems } from '../../../src/domain/work/claim-items.ts';
 import {
   ItemNotClaimableError,
   ItemNotUpdatableError,

@@ -8,17 +8,17 @@ import { expect } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { destroySocket } from '../../../src/db/pools.ts';
 import { CallbackAddresses } from '../../../src/domain/callbacks/addresses.ts';
+import type { Assignment } from '../../../src/domain/claims/assignment.ts';
+import { claimItems } from '../../../src/domain/claims/claim-items.ts';
+import { findMissedEntries } from '../../../src/domain/claims/missed-entries.ts';
+import { promoteBlocked } from '../../../src/domain/claims/sweep.ts';
 import { createEngine } from '../../../src/domain/create-engine.ts';
 import type { Engine } from '../../../src/domain/engine/engine.ts';
-import { finishSome } from '../../../src/domain/jobs/finish.ts';
-import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
-import { type JobProgress, readTrees, revision } from '../../../src/domain/jobs/progress.ts';
+import { finishSome } from '../../../src/domain/operations/finish.ts';
+import { foldProgress } from '../../../src/domain/progress/fold-progress.ts';
+import { type JobProgress, readTrees, revision } from '../../../src/domain/progress/progress.ts';
+import { type Report, reportOutcomes } from '../../../src/domain/reports/report-outcomes.ts';
 import { parseItemId, splitAssignmentId } from '../../../src/domain/values/ids.ts';
-import type { Assignment } from '../../../src/domain/work/assignment.ts';
-import { claimItems } from '../../../src/domain/work/claim-items.ts';
-import { findMissedEntries } from '../../../src/domain/work/missed-entries.ts';
-import { type Report, reportOutcomes } from '../../../src/domain/work/report-outcomes.ts';
-import { promoteBlocked } from '../../../src/domain/work/sweep.ts';
 import type { TestDatabase } from '../database.ts';
 import {
   type Fed,
@@ -65,9 +65,11 @@ export class System {
         retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
         effects: {
           touched: (rootId) => this.touched.add(rootId),
+          started: (rootId) => this.touched.add(rootId),
           ready: () => {},
           claimed: () => {},
           limited: () => {},
+          awaited: () => () => {},
           unfinished: () => {},
           importable: () => {},
         },

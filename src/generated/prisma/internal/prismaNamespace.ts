@@ -635,9 +635,7 @@ export const JobScalarFieldEnum = {
   waits: 'waits',
   releasing: 'releasing',
   blocksOnFailure: 'blocksOnFailure',
-  cancelReason: 'cancelReason',
-  retentionSeconds: 'retentionSeconds',
-  idleExpirySeconds: 'idleExpirySeconds'
+  cancelReason: 'cancelReason'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]

@@ -35,8 +35,6 @@ export type JobAvgAggregateOutputType = {
   heartbeatIntervalMs: number | null
   toleratedFailureCount: number | null
   toleratedFailurePercentage: number | null
-  retentionSeconds: number | null
-  idleExpirySeconds: number | null
 }
 
 export type JobSumAggregateOutputType = {
@@ -48,8 +46,6 @@ export type JobSumAggregateOutputType = {
   heartbeatIntervalMs: number | null
   toleratedFailureCount: number | null
   toleratedFailurePercentage: number | null
-  retentionSeconds: number | null
-  idleExpirySeconds: number | null
 }
 
 export type JobMinAggregateOutputType = {
@@ -80,8 +76,6 @@ export type JobMinAggregateOutputType = {
   releasing: boolean | null
   blocksOnFailure: boolean | null
   cancelReason: string | null
-  retentionSeconds: number | null
-  idleExpirySeconds: number | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -112,8 +106,6 @@ export type JobMaxAggregateOutputType = {
   releasing: boolean | null
   blocksOnFailure: boolean | null
   cancelReason: string | null
-  retentionSeconds: number | null
-  idleExpirySeconds: number | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -147,8 +139,6 @@ export type JobCountAggregateOutputType = {
   releasing: number
   blocksOnFailure: number
   cancelReason: number
-  retentionSeconds: number
-  idleExpirySeconds: number
   _all: number
 }
 
@@ -162,8 +152,6 @@ export type JobAvgAggregateInputType = {
   heartbeatIntervalMs?: true
   toleratedFailureCount?: true
   toleratedFailurePercentage?: true
-  retentionSeconds?: true
-  idleExpirySeconds?: true
 }
 
 export type JobSumAggregateInputType = {
@@ -175,8 +163,6 @@ export type JobSumAggregateInputType = {
   heartbeatIntervalMs?: true
   toleratedFailureCount?: true
   toleratedFailurePercentage?: true
-  retentionSeconds?: true
-  idleExpirySeconds?: true
 }
 
 export type JobMinAggregateInputType = {
@@ -207,8 +193,6 @@ export type JobMinAggregateInputType = {
   releasing?: true
   blocksOnFailure?: true
   cancelReason?: true
-  retentionSeconds?: true
-  idleExpirySeconds?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -239,8 +223,6 @@ export type JobMaxAggregateInputType = {
   releasing?: true
   blocksOnFailure?: true
   cancelReason?: true
-  retentionSeconds?: true
-  idleExpirySeconds?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -274,8 +256,6 @@ export type JobCountAggregateInputType = {
   releasing?: true
   blocksOnFailure?: true
   cancelReason?: true
-  retentionSeconds?: true
-  idleExpirySeconds?: true
   _all?: true
 }
 
@@ -396,8 +376,6 @@ export type JobGroupByOutputType = {
   releasing: boolean
   blocksOnFailure: boolean
   cancelReason: string | null
-  retentionSeconds: number | null
-  idleExpirySeconds: number | null
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -454,8 +432,6 @@ export type JobWhereInput = {
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
   cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
-  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
-  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -493,8 +469,6 @@ export type JobOrderByWithRelationInput = {
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
   cancelReason?: Prisma.SortOrderInput | Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrderInput | Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -536,8 +510,6 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
   cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
-  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
-  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -575,8 +547,6 @@ export type JobOrderByWithAggregationInput = {
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
   cancelReason?: Prisma.SortOrderInput | Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -618,8 +588,6 @@ export type JobScalarWhereWithAggregatesInput = {
   releasing?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   cancelReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
-  retentionSeconds?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
-  idleExpirySeconds?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
 }
 
 export type JobCreateInput = {
@@ -651,8 +619,6 @@ export type JobCreateInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -690,8 +656,6 @@ export type JobUncheckedCreateInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -725,8 +689,6 @@ export type JobUpdateInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -764,8 +726,6 @@ export type JobUncheckedUpdateInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -801,8 +761,6 @@ export type JobCreateManyInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
 }
 
 export type JobUpdateManyMutationInput = {
@@ -834,8 +792,6 @@ export type JobUpdateManyMutationInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -869,8 +825,6 @@ export type JobUncheckedUpdateManyInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -945,8 +899,6 @@ export type JobCountOrderByAggregateInput = {
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
   cancelReason?: Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -958,8 +910,6 @@ export type JobAvgOrderByAggregateInput = {
   heartbeatIntervalMs?: Prisma.SortOrder
   toleratedFailureCount?: Prisma.SortOrder
   toleratedFailurePercentage?: Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobMaxOrderByAggregateInput = {
@@ -990,8 +940,6 @@ export type JobMaxOrderByAggregateInput = {
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
   cancelReason?: Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -1022,8 +970,6 @@ export type JobMinOrderByAggregateInput = {
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
   cancelReason?: Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -1035,8 +981,6 @@ export type JobSumOrderByAggregateInput = {
   heartbeatIntervalMs?: Prisma.SortOrder
   toleratedFailureCount?: Prisma.SortOrder
   toleratedFailurePercentage?: Prisma.SortOrder
-  retentionSeconds?: Prisma.SortOrder
-  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobCreatebackoffMsInput = {
@@ -1252,8 +1196,6 @@ export type JobCreateWithoutTreeInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1290,8 +1232,6 @@ export type JobUncheckedCreateWithoutTreeInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
 
@@ -1329,8 +1269,6 @@ export type JobCreateWithoutChildrenInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1367,8 +1305,6 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
 }
 
@@ -1406,8 +1342,6 @@ export type JobCreateWithoutRootInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1443,8 +1377,6 @@ export type JobUncheckedCreateWithoutRootInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1488,8 +1420,6 @@ export type JobCreateWithoutParentInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1525,8 +1455,6 @@ export type JobUncheckedCreateWithoutParentInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1581,8 +1509,6 @@ export type JobUpdateWithoutTreeInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1619,8 +1545,6 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
 
@@ -1664,8 +1588,6 @@ export type JobUpdateWithoutChildrenInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1702,8 +1624,6 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
 }
 
@@ -1757,8 +1677,6 @@ export type JobScalarWhereInput = {
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
   cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
-  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
-  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1807,8 +1725,6 @@ export type JobCreateManyRootInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
 }
 
 export type JobCreateManyParentInput = {
@@ -1841,8 +1757,6 @@ export type JobCreateManyParentInput = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1874,8 +1788,6 @@ export type JobUpdateWithoutRootInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1911,8 +1823,6 @@ export type JobUncheckedUpdateWithoutRootInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1947,8 +1857,6 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1980,8 +1888,6 @@ export type JobUpdateWithoutParentInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -2017,8 +1923,6 @@ export type JobUncheckedUpdateWithoutParentInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -2053,8 +1957,6 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 
@@ -2128,8 +2030,6 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: boolean
-  retentionSeconds?: boolean
-  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -2168,8 +2068,6 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: boolean
-  retentionSeconds?: boolean
-  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2205,8 +2103,6 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: boolean
-  retentionSeconds?: boolean
-  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2242,11 +2138,9 @@ export type JobSelectScalar = {
   releasing?: boolean
   blocksOnFailure?: boolean
   cancelReason?: boolean
-  retentionSeconds?: boolean
-  idleExpirySeconds?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing" | "blocksOnFailure" | "cancelReason" | "retentionSeconds" | "idleExpirySeconds", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing" | "blocksOnFailure" | "cancelReason", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -2341,14 +2235,6 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      * Why it was cancelled: REQUESTED, FAILURES, DEPENDENCY or IDLE; null if it was not.
      */
     cancelReason: string | null
-    /**
-     * For a root: how long its tree is kept once it is complete. -1 means for ever, null the servers' default.
-     */
-    retentionSeconds: number | null
-    /**
-     * For a root: after how long its tree is cancelled for being idle. -1 means never, null the servers' default.
-     */
-    idleExpirySeconds: number | null
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2806,8 +2692,6 @@ export interface JobFieldRefs {
   readonly releasing: Prisma.FieldRef<"Job", 'Boolean'>
   readonly blocksOnFailure: Prisma.FieldRef<"Job", 'Boolean'>
   readonly cancelReason: Prisma.FieldRef<"Job", 'String'>
-  readonly retentionSeconds: Prisma.FieldRef<"Job", 'Int'>
-  readonly idleExpirySeconds: Prisma.FieldRef<"Job", 'Int'>
 }
     
 

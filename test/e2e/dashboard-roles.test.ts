@@ -1,0 +1,119 @@
+/** The dashboard as each role has it: nothing on it fails, and nothing is offered that the server then refuses. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Role } from '../../src/domain/access/rights.ts';
+import { useBrowser, withoutBrowser } from '../support/browser.ts';
+import { openDashboard, prepare, screens } from '../support/dashboard.ts';
+import { createDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+interface Restriction {
+  readonly types?: readonly string[];
+  readonly tenant?: string;
+  /** To one tree, in which items have failed. */
+  readonly isOfTree?: boolean;
+}
+
+const types = ['import', 'ship'];
+/** With how many pages the menu has. */
+const rights: readonly (readonly [Role, Restriction, pages: number])[] = [
+  ['admin', {}, 12],
+  ['admin', { tenant: 'acme' }, 11],
+  ['operator', { types }, 6],
+  ['operator', { isOfTree: true }, 0],
+  ['producer', {}, 8],
+  ['watcher', { types }, 6],
+  ['worker', {}, 0],
+];
+
+/** Of those that end what the others are about. */
+const isLast = (name: string) => /delete|cancel|discard|revoke/i.test(name);
+
+/** What the page is told that it may not, over HTTP and over its socket. */
+function refusalsOf(page: Page): string[] {
+  const told: string[] = [];
+  const note = (text: string) => {
+    if (/FORBIDDEN|INTERNAL|not allowed|needs the role/.test(text)) told.push(text.slice(0, 500));
+  };
+  page.on('response', async (response) => {
+    if (response.url().endsWith('/graphql')) note(await response.text().catch(() => ''));
+  });
+  page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => note(String(payload))));
+  return told;
+}
+
+/** Those that open a dialog, each name once. */
+async function buttonsOf(page: Page): Promise<string[]> {
+  const buttons = page.getByRole('main').locator('button[aria-haspopup=dialog]');
+  const names = await buttons.evaluateAll((all) =>
+    all.filter((one) => one.checkVisibility()).map((one) => one.textContent),
+  );
+  return [...new Set(names)].toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
+}
+
+/** Until all that the screen asks for is there. */
+async function settle(page: Page): Promise<void> {
+  await page.getByRole('main').locator(':is(h1, [role=status])').first().waitFor();
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+}
+
+async function carryOut(page: Page, name: string): Promise<void> {
+  const button = page.getByRole('main').getByRole('button', { name, exact: true }).first();
+  // What was done before may have ended what it is about.
+  if (!(await button.isVisible())) return;
+  await button.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  await dialog.getByText('Loading…').waitFor({ state: 'detached' });
+  for (const field of await dialog.locator('input[required]').all()) await field.fill('x');
+  await dialog.locator('button[type=submit]').click();
+  await dialog.locator('button[type=submit]:disabled').waitFor({ state: 'detached' });
+  if (await dialog.isVisible()) await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await settle(page);
+}
+
+describe.skipIf(withoutBrowser)('the dashboard by role', () => {
+  const browser = useBrowser();
+
+  it.each(rights)('%s %j', { timeout: 240_000 }, async (role, { isOfTree, ...scope }, pages) => {
+    const db = await createDatabase();
+    const open = await startServer(db.url);
+    const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    onTestFinished(async () => {
+      await Promise.all([app.close(), open.close()]);
+      await db.drop();
+    });
+    const ids = await prepare(open.url);
+    const rootIds = isOfTree ? { rootIds: [ids.imports.slice('Job:'.length)] } : {};
+    const { key } = await makeKey(db, [role], { ...scope, ...rootIds });
+    // The first of all keys is revoked, which must not be its own.
+    await makeKey(db, ['watcher'], { ...scope, name: '1' });
+    const { page, problems } = await openDashboard(browser, app.url, '/');
+    await page.getByLabel('Key or token').fill(key);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await settle(page);
+    expect(await page.getByRole('navigation', { name: 'Pages' }).locator('a').count()).toBe(pages);
+    const refusals = refusalsOf(page);
+    // Whoever reads no job is told so by the server, of each.
+    const shown = screens(ids).filter(([, path]) => role !== 'worker' || !/^\/(trees|items)\//.test(path));
+    const offered = new Set<string>();
+    for (const [name, anyPath] of shown) {
+      // That of another type is refused to whoever has a scope, and its address is not offered.
+      const path = anyPath.replace('/queues/payroll', '/queues/import');
+      await page.goto(new URL(`dashboard/#${path}`, app.url).href);
+      await settle(page);
+      expect([name, refusals, await page.getByRole('alert').allInnerTexts()]).toEqual([name, [], []]);
+      for (const action of await buttonsOf(page)) {
+        offered.add(action);
+        await carryOut(page, action);
+        expect([name, action, refusals]).toEqual([name, action, []]);
+      }
+    }
+    expect(problems.filter((problem) => !problem.includes('401'))).toEqual([]);
+    if (role === 'watcher') expect([...offered]).toEqual(['Share a progress page']);
+    await page.close();
+  });
+});
