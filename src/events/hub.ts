@@ -220,7 +220,7 @@ export class Hub {
 
   /** Topics without watchers are not kept up to date. */
   #isOutOfDate(topic: Topic): boolean {
-    return topic.heardAt < performance.now() - silenceMs || this.#doubtful.has(topic);
+    return topic.isStale || topic.heardAt < performance.now() - silenceMs || this.#doubtful.has(topic);
   }
 
   /** Reads a topic because somebody knows a newer state than this server. */
@@ -279,6 +279,7 @@ export class Hub {
       return false;
     }
     topic.heardAt = topic.readAt;
+    topic.isStale = false;
     for (const { jobId } of tree.jobs) this.#roots.set(jobId, topic.rootId);
     topic.settle(tree, before);
     return true;
@@ -321,7 +322,7 @@ export class Hub {
         batch = [...this.#doubtful].slice(0, treesPerRead);
         // Before the read, so that a topic that comes into doubt meanwhile is read again.
         for (const topic of batch) this.#doubtful.delete(topic);
-        for (const topic of batch) if (topic.users === 0) topic.heardAt = Number.NEGATIVE_INFINITY;
+        for (const topic of batch) if (topic.users === 0) topic.isStale = true;
         await Promise.all(batch.filter(({ users }) => users > 0).map((topic) => this.#read(topic)));
       }
     } catch (error) {

@@ -24,6 +24,8 @@ export class Topic {
   unusedAt = 0;
   /** When a message came or the state was read. */
   heardAt = Number.NEGATIVE_INFINITY;
+  /** Whether it must be read before somebody watches it again, whatever is heard: messages were lost while nobody did. */
+  isStale = false;
   readAt = Number.NEGATIVE_INFINITY;
   #openJobs = 0;
   /** The jobs whose known state a read contradicts, and since when. */

@@ -149,6 +149,26 @@ describe.skipIf(withoutBrowser)('what was done', () => {
     await page.close();
   });
 
+  it('no button of its dialog moves when the payload comes', async () => {
+    const { jobId } = await bury('parcel', 'LOST', 'It is lost', 1);
+    const [item] = (await client.items(jobId)).nodes;
+    const page = await open(`/items/${item?.id}`);
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('ItemPayload')) await held;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const button = dialog.getByRole('button', { name: 'Replay', exact: true });
+    const before = await button.boundingBox();
+    answer();
+    await dialog.locator('textarea:enabled').waitFor();
+    expect(await button.boundingBox()).toEqual(before);
+    await page.close();
+  });
+
   it('an item that is replayed is no longer shown as failed behind the dialog', async () => {
     const { jobId } = await bury('refund', 'LATE', 'It came too late', 1);
     const [item] = (await client.items(jobId)).nodes;

@@ -237,3 +237,21 @@ it('a complete tree is read again for a new watcher, since it may have been reop
     await live?.return();
   }
 });
+
+it('a tree of which messages were lost while nobody watched it is read for who comes back, whatever was heard since', async () => {
+  const { left: root = '' } = await test.create({ type: 'left', items: [{}] });
+  const { kept: other = '' } = await test.create({ type: 'kept', items: [{}] });
+  await test.fold(root);
+  const [left, kept] = [await hub.watchTree(root, 20), await hub.watchTree(other, 20)];
+  const known = (await left?.next())?.value?.jobs ?? [];
+  await left?.return();
+  await reportOutcomes(test.engine, [{ assignmentId: (await test.claimOne('left')).id, result: 1 }]);
+  await test.fold(root);
+  hub.doubt(root);
+  // Reads all that is in doubt.
+  await kept?.refresh();
+  hub.publish({ root, openJobs: 1, jobs: known });
+  const back = await hub.watchTree(root, 20);
+  expect((await back?.next())?.value?.jobs).toMatchObject([{ succeeded: 1 }]);
+  await Promise.all([back?.return(), kept?.return()]);
+});

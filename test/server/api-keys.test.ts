@@ -5,8 +5,9 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { createClient } from 'graphql-ws';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { Admission } from '../../src/server/rights/admission.ts';
 import { KnownKeys } from '../../src/server/rights/known-keys.ts';
@@ -292,4 +293,24 @@ it('a session ends with its key while Postgres is away, and earlier if the expir
   const ended = new Promise((resolve) => moved.enter(resolve));
   moved.until = performance.now() + 10;
   expect(await ended).toBe('over');
+});
+
+it('a watched page has its turns as one of the tenant and the key that watch it', async () => {
+  const turns = vi.spyOn(Hub.prototype, 'watchPage');
+  const owners = [];
+  for (const tenant of ['north', 'south']) {
+    const { key } = await makeKey(db, ['watcher'], { tenant });
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...bearer(key) },
+      body: JSON.stringify({ query: 'subscription { jobs { goneIds } }' }),
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const { tenant: of, account } = turns.mock.lastCall?.[2] ?? {};
+    owners.push({ tenant: of, account });
+    await reader.cancel();
+  }
+  expect(owners).toMatchObject([{ tenant: 'north' }, { tenant: 'south' }]);
+  expect(new Set(owners.map(({ account }) => account)).size).toBe(2);
 });

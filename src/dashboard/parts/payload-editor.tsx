@@ -29,7 +29,10 @@ export function usePayload(itemId: string) {
   };
 }
 
+const rows = 10;
+
 function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | undefined> }) {
+  const t = useTexts();
   const query = useQuery({
     queryKey: ['payload', itemId],
     queryFn: ({ signal }) => ask(ItemPayload, { id: itemId }, signal),
@@ -37,6 +40,14 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
+  // As high as what comes, so that no button moves when somebody is about to press it.
+  if (query.isPending)
+    return (
+      <label>
+        {t.item.changePayload}
+        <textarea rows={rows} disabled placeholder={t.loading} />
+      </label>
+    );
   return (
     <Answer query={query}>{({ item }) => <Text payload={item?.payload ?? null} draft={draft} />}</Answer>
   );
@@ -51,7 +62,7 @@ function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | u
       {t.item.changePayload}
       <textarea
         key={before}
-        rows={10}
+        rows={rows}
         spellCheck={false}
         defaultValue={draft.current.text ?? JSON.stringify(payload, null, 2)}
         onChange={({ target }) => {

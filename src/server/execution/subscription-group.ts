@@ -176,8 +176,13 @@ export class SubscriptionGroup implements Source {
 
   async #open(): Promise<ExecutionResult | undefined> {
     try {
-      const { args, services, caller } = this.#options;
-      const source = await createSourceEventStream({ ...args, contextValue: { ...services, caller } });
+      const { args, services, caller, owner } = this.#options;
+      // It waits for its turns as its owner, also when nobody can take an event now.
+      const engine = forRequest(services.engine, owner);
+      const source = await createSourceEventStream({
+        ...args,
+        contextValue: { ...services, caller, engine },
+      });
       if (!isAsyncIterable(source)) {
         this.#options.onClose();
         return source;

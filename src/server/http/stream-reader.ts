@@ -20,8 +20,10 @@ export class StreamReader extends DirectReader {
     this.#response = response;
   }
 
+  /** Not once its caller's right has ended, though it may still have to read what was sent before. */
   get isReady(): boolean {
-    return this.#held === undefined && this.#response.writableLength <= windowBytes;
+    const { writableEnded, writableLength } = this.#response;
+    return this.#held === undefined && !writableEnded && writableLength <= windowBytes;
   }
 
   tell(event: EncodedEvent): void {
@@ -32,11 +34,11 @@ export class StreamReader extends DirectReader {
   /** Called once the head is written. */
   open(): void {
     const response = this.#response;
-    if (response.destroyed) return;
+    if (response.destroyed || response.writableEnded) return;
     this.#isOpen = true;
     response.write(comment);
     const timer = setInterval(() => {
-      if (response.writableLength === 0) response.write(comment);
+      if (response.writableLength === 0 && !response.writableEnded) response.write(comment);
     }, commentEveryMs).unref();
     response.once('close', () => clearInterval(timer));
     this.#held?.writeToStream(response);
@@ -50,6 +52,6 @@ export class StreamReader extends DirectReader {
   }
 
   #complete(): void {
-    this.#response.end('event: complete\ndata:\n\n');
+    if (!this.#response.writableEnded) this.#response.end('event: complete\ndata:\n\n');
   }
 }
