@@ -7,7 +7,7 @@ export async function readClock(database: Queries): Promise<Date> {
   return (rows[0] as { now: Date }).now;
 }
 
-interface TimingRow {
+export interface TimingRow {
   readonly name: string;
   readonly cron: string | null;
   readonly timeZone: string | null;

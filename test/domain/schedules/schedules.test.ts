@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { claimItems } from '../../../src/domain/claims/claim-items.ts';
+import type { Engine } from '../../../src/domain/engine/engine.ts';
 import { readJobIds } from '../../../src/domain/jobs/job-pages.ts';
 import { reportOutcomes } from '../../../src/domain/reports/report-outcomes.ts';
 import { deleteSchedule } from '../../../src/domain/schedules/delete-schedule.ts';
@@ -680,6 +681,28 @@ describe('races', () => {
     await put;
     expect(await made(name)).toEqual([at]);
     expect((await read(name)).next_at < next).toBe(true);
+  });
+
+  it.each([
+    ['resuming', true, resumeSchedule],
+    ['skipping the next', false, (engine: Engine, name: string) => skipOccurrence(engine, name, null)],
+    [
+      'skipping the one',
+      false,
+      async (engine: Engine, name: string) =>
+        expect(await skipOccurrence(engine, name, (await read(name)).next_at)).not.toBeNull(),
+    ],
+  ])('%s meets a change of the times that were read for it', async (_, isPaused, change) => {
+    const name = await hourly();
+    if (isPaused) await pauseSchedule(t.engine, name);
+    const putting = await transaction();
+    await putting.query('update jobtree.schedule set every_ms = 86400000 where name = $1', [name]);
+    const changed = change(t.engine, name);
+    await lockWaiters(t.db, 1);
+    await putting.query('commit');
+    await changed;
+    const { next_at, start_at } = await read(name);
+    expect((next_at - start_at) % 86_400_000).toBe(0);
   });
 
   it('a server that read the schedule before a skip creates nothing', async () => {
