@@ -8,6 +8,7 @@ import type {
 import * as operations from '../generated/operations.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { found } from './found.ts';
+import { checkValue } from './job-spec.ts';
 import { callOptions } from './options.ts';
 import type { CallOptions, Operation } from './types.ts';
 import { WorkCalls } from './work.ts';
@@ -121,6 +122,8 @@ export abstract class DeadLetterCalls extends WorkCalls {
     options: CallOptions & { readonly payload?: unknown; readonly payloadPatch?: unknown } = {},
   ): Promise<Operation> {
     const { payload, payloadPatch } = options;
+    if (payload !== undefined) checkValue(payload, 'payload');
+    if (payloadPatch !== undefined) checkValue(payloadPatch, 'payloadPatch');
     const input = {
       filter,
       ...(payload !== undefined && { payload }),

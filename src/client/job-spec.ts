@@ -159,7 +159,7 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
   }
   const line = [...above, job];
   const { feed, runAt, items, file, backoffMs, after, callbacks, sealed, serializeOnFailure, ...rest } = job;
-  if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
+  if (feed?.payload !== undefined) checkValue(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
     ...(sealed !== undefined && { sealed }),
@@ -195,7 +195,7 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
   const { payload = null, dedupeKey, priority, runAt, serializeKey, ...rest } = item;
   for (const name in rest)
     throw invalid(`${path}.${name}`, 'is not a field of an item. The work to do goes into payload.');
-  const size = check(payload, `${path}.payload`);
+  const size = checkValue(payload, `${path}.payload`);
   return {
     input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },
     size,
@@ -204,7 +204,7 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
 
 /** @throws JobtreeError INVALID_INPUT */
 export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<UpdateItemInput, 'itemId'> {
-  if (payload !== undefined) check(payload, 'payload');
+  if (payload !== undefined) checkValue(payload, 'payload');
   return { priority, payload, runAt: runAt === null ? null : toInstant(runAt, 'runAt') };
 }
 
@@ -219,7 +219,8 @@ export function toInstant(value: Date | string | undefined, field: string): stri
   return value.toISOString();
 }
 
-function check(value: unknown, field: string): number {
+/** Returns its rough size. @throws JobtreeError INVALID_INPUT for a value that JSON can't carry */
+export function checkValue(value: unknown, field: string): number {
   try {
     return checkJson(value, field);
   } catch (error) {

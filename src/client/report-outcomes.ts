@@ -1,6 +1,7 @@
 /** Reports in as many requests as they need, each within the server's limits. */
 import type { ExchangePartsMutation, ReportInput } from '../generated/operations.ts';
 import { payloadOf } from './errors.ts';
+import { checkValue } from './job-spec.ts';
 import { maxEntries, maxUnits } from './limits.ts';
 import type { Report, ReportAnswer } from './types.ts';
 
@@ -43,10 +44,14 @@ function split(reports: readonly ReportInput[]): ReportInput[][] {
   return batches;
 }
 
-function toReportInput(report: Report): ReportInput {
+function toReportInput(report: Report, i: number): ReportInput {
   const { assignmentId } = report;
   if (report.failure !== undefined) return { assignmentId, outcome: { failure: report.failure } };
   if (report.snoozeMs !== undefined) return { assignmentId, outcome: { snoozeMs: report.snoozeMs } };
   const { result, newItems } = report;
+  const path = `reports[${i}].outcome.success`;
+  if (result !== undefined) checkValue(result, `${path}.result`);
+  for (const [j, { payload = null }] of newItems?.entries() ?? [])
+    checkValue(payload, `${path}.newItems[${j}].payload`);
   return { assignmentId, outcome: { success: { result, newItems: newItems && [...newItems] } } };
 }

@@ -21,6 +21,38 @@ const { app: server, client } = useServer();
 const unknown = 'Job:01890000-0000-7000-8000-000000000000';
 const refusal = (code: string, field?: string) => expect.objectContaining(field ? { code, field } : { code });
 
+describe('a value that JSON would turn into null', () => {
+  const bad = { at: [Number.NaN] };
+  const report = { assignmentId: 'x', result: 1 };
+  it.each<[string, () => Promise<unknown>]>([
+    ['items[0].payload.at[0]', () => client.createJob({ type: 'bad', items: [{ payload: bad }] })],
+    ['items[0].payload.at[0]', () => client.addItems(unknown, [{ payload: bad }])],
+    ['items[0].payload.at[0]', () => client.enqueue('bad', bad)],
+    ['payload.at[0]', () => client.updateItem('JobItem:x', { payload: bad })],
+    ['payload.at[0]', () => client.replayDeadLetters({ itemIds: ['x'] }, { payload: bad })],
+    ['payloadPatch.at[0]', () => client.replayDeadLetters({ types: ['bad'] }, { payloadPatch: bad })],
+    [
+      'reports[1].outcome.success.result.at[0]',
+      () => client.reportOutcomes([report, { ...report, result: bad }]),
+    ],
+    [
+      'reports[0].outcome.success.newItems[0].payload.at[0]',
+      () => client.reportOutcomes([{ ...report, newItems: [{ type: 'bad', payload: bad }] }]),
+    ],
+    [
+      'template.items[0].payload.at[0]',
+      () =>
+        client.schedules.put({
+          name: 'bad',
+          everyMs: 60_000,
+          template: { type: 'bad', items: [{ payload: bad }] },
+        }),
+    ],
+  ])('is refused: %s', async (field, call) => {
+    await expect(call()).rejects.toMatchObject({ code: 'INVALID_INPUT', field });
+  });
+});
+
 describe('producing', () => {
   it('a dedupe key returns the existing tree', async () => {
     const job = { type: 'once', dedupeKey: 'k', items: [{}] };
