@@ -61,6 +61,32 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     await page.close();
   });
 
+  it.each([
+    ['complete', 1],
+    ['open', 0],
+  ])('a tree that somebody else deletes is gone from its screen, when it is %s', async (_, worked) => {
+    const type = `gone-${worked}`;
+    const id = await createJob(app.url, { type, sealed: true, items: [{}] });
+    if (worked > 0) await work(app.url, type, worked);
+    const { page, problems } = await open(`/trees/${id}`);
+    await expect.poll(() => listed(page)).toEqual([worked ? '✓ Succeeded' : '○ Ready']);
+    await client.deleteJob(id);
+    await page.getByText('There is no such tree, or it was deleted.').waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('so is an item of it', async () => {
+    const id = await createJob(app.url, { type: 'gone-item', items: [{ payload: 'here' }] });
+    const [item] = (await client.items(id)).nodes;
+    const { page } = await open(`/items/${item?.id}`);
+    await page.getByText('"here"').waitFor();
+    await client.deleteJob(id);
+    await page.getByText('There is no such item, or its tree was deleted.').waitFor();
+    expect(await page.getByText('"here"').count()).toBe(0);
+    await page.close();
+  });
+
   it('a tree that was complete is followed again after its failures are replayed', async () => {
     const id = await createJob(app.url, { type: 'again', sealed: true, items: [{}] });
     await failAll(app.url, 'again', 'REFUSED', 'No money');

@@ -58,8 +58,9 @@ export function Answer<T>({
   children: (data: T) => ReactNode;
 }) {
   const t = useTexts();
-  if (query.data !== undefined) return children(query.data);
+  // What was there may have been deleted since.
   if (missing !== undefined && isMissing(query.error)) return missing;
+  if (query.data !== undefined) return children(query.data);
   if (query.error !== null) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   return <p className="quiet">{t.loading}</p>;
 }

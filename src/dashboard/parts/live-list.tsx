@@ -13,6 +13,8 @@ export function LiveAnswer<T>(props: {
 }) {
   const { live, missing, children } = props;
   const t = useTexts();
+  // What was there may have been deleted since.
+  if (missing !== undefined && isMissing(live.error)) return missing;
   if (live.value !== undefined)
     return (
       <>
@@ -20,7 +22,6 @@ export function LiveAnswer<T>(props: {
         {children(live.value)}
       </>
     );
-  if (missing !== undefined && isMissing(live.error)) return missing;
   if (live.error !== undefined) return <Problem error={live.error} />;
   return <p className="quiet">{t.loading}</p>;
 }

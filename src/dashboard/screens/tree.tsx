@@ -8,7 +8,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import {
   CancelJob,
   DeleteJob,
@@ -74,7 +74,7 @@ export default function TreeScreen() {
   const query = useQuery(treeOf(id));
   // Nothing waits until the tree is there: mostly this is its root.
   const rootId = query.data?.job?.root.id ?? id;
-  const value = useTree(rootId);
+  const value = useTree(rootId, () => void query.refetch());
   usePrefetchQuery(standstillsOf(rootId));
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));
@@ -87,15 +87,24 @@ export default function TreeScreen() {
   );
 }
 
-/** What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens it. */
-function useTree(rootId: string): TreeLive | undefined {
+/**
+ * What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens it. `onGone` is called
+ * once somebody has deleted it.
+ */
+function useTree(rootId: string, onGone: () => void): TreeLive | undefined {
   const key = `jobs ${rootId}`;
-  const { value } = useLive(key, jobsOf(rootId));
-  const completion = useAnswer(LiveCompletion, value?.complete ? { id: rootId } : undefined).value;
-  const isReopened = completion?.job?.treeProgress?.complete === false;
+  const { value, error } = useLive(key, jobsOf(rootId));
+  const completion = useAnswer(LiveCompletion, value?.complete ? { id: rootId } : undefined);
+  const isReopened = completion.value?.job?.treeProgress?.complete === false;
   useEffect(() => {
     if (isReopened) goOn(key);
   }, [isReopened, key]);
+  const isGone = [error, completion.error].some((one) => one?.code === 'NOT_FOUND');
+  const latest = useRef(onGone);
+  latest.current = onGone;
+  useEffect(() => {
+    if (isGone) latest.current();
+  }, [isGone]);
   return value;
 }
 
