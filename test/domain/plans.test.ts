@@ -13,7 +13,14 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { fillEnded, fillLarge, fillPending } from '../support/fill.ts';
 import { calls, makeSubject, type Subject } from '../support/hot-calls.ts';
 import { lists } from '../support/hot-reads.ts';
-import { missingReads, otherReads, plansOf, readsOf, withoutBitmaps } from '../support/plans.ts';
+import {
+  missingReads,
+  otherReads,
+  plansOf,
+  readsOf,
+  stopAutovacuum,
+  withoutBitmaps,
+} from '../support/plans.ts';
 
 const done = {
   items: Number(process.env.PLANS_ITEMS ?? 50_000),
@@ -37,23 +44,10 @@ async function inTransaction(client: pg.Client, act: () => Promise<unknown>): Pr
   await client.query('rollback');
 }
 
-/** The statistics stay as they are, however long a test takes. */
-async function keepStatistics(db: TestDatabase, tables: string[]): Promise<void> {
-  for (const table of tables) {
-    await db.query(`alter table jobtree.${table} set (autovacuum_enabled = false)`);
-  }
-}
-
 const states = {
   // Analyzed with its few rows, any index is as good.
   'next to nothing, analyzed before': async (db: TestDatabase) => {
-    const tables = await db.query<{ name: string }>(
-      `select c.relname as name from pg_class c where c.relnamespace = 'jobtree'::regnamespace and c.relkind = 'r'`,
-    );
-    await keepStatistics(
-      db,
-      tables.map(({ name }) => name),
-    );
+    await stopAutovacuum(db);
     await db.query('analyze');
     return makeSubject(db);
   },
@@ -65,7 +59,7 @@ const states = {
     return subject;
   },
   'full tables, analyzed while nothing was pending': async (db: TestDatabase) => {
-    await keepStatistics(db, ['queue_entry', 'lease', 'progress_delta', 'job', 'job_progress']);
+    await stopAutovacuum(db, ['queue_entry', 'lease', 'progress_delta', 'job', 'job_progress']);
     await fillEnded(db, done);
     await db.query('analyze');
     await fillPending(db, live);
@@ -279,7 +273,7 @@ describe('a job that the statistics do not know', () => {
   let subject: Subject;
   beforeAll(async () => {
     db = await createDatabase();
-    await keepStatistics(db, ['queue_entry', 'lease', 'job', 'job_item', 'outcome']);
+    await stopAutovacuum(db, ['queue_entry', 'lease', 'job', 'job_item', 'outcome']);
     await fillEnded(db, done);
     await db.query('analyze');
     const root = await fillLarge(db, Number(process.env.PLANS_LARGE ?? 30_000));

@@ -26,6 +26,16 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
+/** The statistics of these tables, or all, stay as they are, and no snapshot of an analysis keeps dead rows, however long a test takes. */
+export async function stopAutovacuum(db: TestDatabase, tables: readonly string[] = []): Promise<void> {
+  const found = await db.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where c.relnamespace = 'jobtree'::regnamespace and c.relkind = 'r' and ($1::text[] = '{}' or c.relname = any ($1::text[]))`,
+    [tables],
+  );
+  for (const { name } of found) await db.query(`alter table ${name} set (autovacuum_enabled = false)`);
+}
+
 const settings = [
   'auto_explain.log_min_duration = 0',
   'auto_explain.log_nested_statements = on',

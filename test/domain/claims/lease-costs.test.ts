@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { readItemKeys } from '../../../src/domain/items/item-pages.ts';
+import { stopAutovacuum } from '../../support/plans.ts';
 import { useDatabase } from '../../support/use-server.ts';
 
 const few = 500;
@@ -12,6 +13,7 @@ const strangers = 20_000;
 const factor = 3;
 
 const db = useDatabase();
+beforeAll(() => stopAutovacuum(db));
 
 async function job(type: string, count: number): Promise<string> {
   const [row] = await db.query<{ job_id: string }>('select job_id from jobtree.create_job($1)', [
