@@ -192,6 +192,8 @@ export class Exchanges {
 
   #park(): void {
     const { mostClaimed, slots, waitMs } = this.#parts;
+    // A busy worker claims with its reports, so that it gets many items at once.
+    if (this.#inFlight > 0) return;
     if (!this.#claiming || this.#failures > 0 || waitMs < earlyMs || performance.now() < this.#parksFrom)
       return;
     const requests = chooseRequests(slots, Math.min(maxEntries, mostClaimed()), this.#turn, waitingRoomOf);
