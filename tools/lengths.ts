@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Source files have at most so many lines, functions so many. */
+/** Source files have at most so many lines, functions so many, and bodies of stored functions. */
 export const fileLimit = 300;
 export const functionLimit = 60;
+export const bodyLimit = 100;
 
 export interface Source {
   readonly name: string;
@@ -28,6 +29,14 @@ export const files = (folder: string, ending: RegExp): Source[] =>
     .filter((name) => ending.test(name))
     .toSorted()
     .map((name) => ({ name, text: read(name) }));
+
+/** The stored functions, by folder and name, with what stands between their dollar quotes. */
+export const storedFunctions = () =>
+  files('prisma/functions', /\.sql$/).map(({ name, text }) => ({
+    name: name.slice('prisma/functions/'.length, -'.sql'.length),
+    text,
+    body: /\$\$\n(.*)\n\$\$/s.exec(text)?.[1] ?? '',
+  }));
 
 /** Functions, methods and arrow functions with a body of their own, by the file and line at which they begin. */
 export function functionsIn({ name, text }: Source): Sized[] {

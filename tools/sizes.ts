@@ -12,6 +12,7 @@ import {
   linesOf,
   read,
   type Sized,
+  storedFunctions,
 } from './lengths.ts';
 
 const shown = 10;
@@ -23,11 +24,7 @@ function show(title: string, all: readonly Sized[], from = 0, most = Number.POSI
   for (const { name, size } of found.slice(0, most)) console.log(`${String(size).padStart(8)}  ${name}`);
 }
 
-const stored = files('prisma/functions', /\.sql$/).map(({ name, text }) => ({
-  name: name.slice('prisma/functions/'.length, -'.sql'.length),
-  text,
-  body: /\$\$\n(.*)\n\$\$/s.exec(text)?.[1] ?? '',
-}));
+const stored = storedFunctions();
 const typescript = files('src', /\.tsx?$/);
 const written = typescript.filter((file) => !isGenerated(file));
 const figures: Sized[] = [

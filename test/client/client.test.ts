@@ -200,6 +200,34 @@ describe('producing', () => {
     expect((await client.job(id)).progress.status).toBe('COMPLETED');
   });
 
+  it.each(['sealed', 'complete', 'cancelled'])(
+    'items with dedupe keys can be added again when the answer was lost, and the job is %s by then',
+    async (state) => {
+      const type = `again-${state}`;
+      const { id } = await client.createJob({ type });
+      const items: ItemSpec[] = ['a', 'b'].map((dedupeKey) => ({ dedupeKey }));
+      const both = await Promise.all([1, 2].map(() => client.addItems(id, items, { seal: true })));
+      expect(both.map(({ added, duplicates }) => added + duplicates)).toEqual([2, 2]);
+      expect(both.map(({ added }) => added).sort()).toEqual([0, 2]);
+      if (state === 'cancelled') await client.cancelJob(id);
+      if (state === 'complete') {
+        const held = await client.claimItems('w', [{ type, limit: 2 }]);
+        await client.reportOutcomes(held.map(({ id: assignmentId }) => ({ assignmentId, result: 1 })));
+      }
+      const nodes = (await client.items(id)).nodes;
+      expect(await client.addItems(id, items.toReversed(), { seal: true })).toMatchObject({
+        added: 0,
+        duplicates: 2,
+        entries: [...nodes].reverse().map((node) => ({ status: 'DUPLICATE', itemId: node.id })),
+      });
+      for (const item of [{ dedupeKey: 'c' }, {}])
+        await expect(client.addItems(id, [items[0] as ItemSpec, item])).rejects.toEqual(
+          refusal('JOB_SEALED'),
+        );
+      expect((await client.items(id)).nodes).toHaveLength(2);
+    },
+  );
+
   it('refusals are errors with codes', async () => {
     const { id } = await client.createJob({ type: 'sealed', sealed: true });
     await expect(client.addItems(id, [{}])).rejects.toEqual(refusal('JOB_SEALED'));

@@ -3,11 +3,11 @@ import type { Database } from '../../src/db/database.ts';
 import { readAssignments } from '../../src/domain/claims/read-assignments.ts';
 import { readNotes } from '../../src/domain/items/item-notes.ts';
 import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
+import { readItemSizes } from '../../src/domain/items/item-sizes.ts';
 import { pendingStatuses } from '../../src/domain/items/item-state.ts';
 import {
   readFailures,
   readFailuresAt,
-  readItemSizes,
   readItems,
   readPayloads,
   readResults,

@@ -5,7 +5,7 @@ import { oldDeliveries } from '../../../dist/domain/callbacks/deliveries.js';
 import { oldFigures } from '../../../dist/domain/figures/figures.js';
 import { recordWorkers } from '../../../dist/domain/figures/workers.js';
 import { leaseSome } from '../../../dist/domain/files/lease-imports.js';
-import { pruneSome } from '../../../dist/domain/operations/dead-letters.js';
+import { pruneSome } from '../../../dist/domain/operations/dead-letter-notes.js';
 import { oldOperations } from '../../../dist/domain/operations/operations.js';
 import { pruneRates } from '../../../dist/domain/queues/queues.js';
 import { fillHistory, itemsPerJob } from '../history.ts';

@@ -1,10 +1,11 @@
 -- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
+-- p_repeats  whether a sealed one will do, since the call may repeat one whose items it has already
 -- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
-create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
+create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean, p_repeats boolean default false)
 returns jobtree.job
 language plpgsql volatile
 -- plans: no seqscan; generic
@@ -21,7 +22,7 @@ begin
   if v_job.id is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
-  if v_job.sealed_at is not null then
+  if v_job.sealed_at is not null and not p_repeats then
     raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
   end if;
   return v_job;

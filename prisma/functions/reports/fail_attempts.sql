@@ -58,8 +58,7 @@ begin
     ) s
     where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
   ), closed as (
-    update jobtree.lease l
-    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
+    update jobtree.lease l set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from (select d.id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.id) e
     -- As in succeed_attempts.
     where l.id = any (array[e.id])
@@ -69,8 +68,7 @@ begin
     from ended e where not e.is_snoozed
   ), snoozed as (
     update jobtree.job_item i set run_at = e.due_at
-    from ended e
-    where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
+    from ended e where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
   )
   select array_agg(distinct e.root_id) filter (where not e.is_snoozed) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,

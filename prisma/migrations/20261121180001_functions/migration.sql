@@ -152,7 +152,8 @@ begin
 end
 $$;
 
--- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
+-- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction. A call whose items the job has already, by their
+-- dedupe keys, may be repeated when it is sealed: the answer of the first one may have been lost.
 --
 -- p_items    as insert_items has it; may be empty
 -- p_traces   the traces that the items belong to: trace_items; null for none
@@ -176,7 +177,21 @@ declare
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
-  v_job := jobtree.lock_open_job(p_job_id, p_seal);
+  v_job := jobtree.lock_open_job(p_job_id, p_seal, v_payloads is null);
+  if v_job.sealed_at is not null then
+    v_positions := array(
+      select i.position from json_array_elements(p_items) with ordinality e(value, n)
+      cross join lateral (
+        select i.position from jobtree.job_item i where i.job_id = p_job_id and i.dedupe_key = e.value ->> 'dedupeKey' offset 0
+      ) i
+      order by e.n
+    );
+    if cardinality(v_positions) < json_array_length(p_items) then
+      perform jobtree.lock_open_job(p_job_id, false);
+    end if;
+    return query select v_job.root_id, v_job.type, v_positions, array_fill(false, array[cardinality(v_positions)]), 0;
+    return;
+  end if;
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
     v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
@@ -1962,8 +1977,7 @@ begin
     ) s
     where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
   ), closed as (
-    update jobtree.lease l
-    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
+    update jobtree.lease l set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from (select d.id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.id) e
     -- As in succeed_attempts.
     where l.id = any (array[e.id])
@@ -1973,8 +1987,7 @@ begin
     from ended e where not e.is_snoozed
   ), snoozed as (
     update jobtree.job_item i set run_at = e.due_at
-    from ended e
-    where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
+    from ended e where e.is_snoozed and i.job_id = any (array[e.job_id]) and i.position = e.item
   )
   select array_agg(distinct e.root_id) filter (where not e.is_snoozed) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
@@ -4354,10 +4367,11 @@ $$;
 -- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
+-- p_repeats  whether a sealed one will do, since the call may repeat one whose items it has already
 -- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
-create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
+create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean, p_repeats boolean default false)
 returns jobtree.job
 language plpgsql volatile
 set jit = off
@@ -4376,7 +4390,7 @@ begin
   if v_job.id is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
-  if v_job.sealed_at is not null then
+  if v_job.sealed_at is not null and not p_repeats then
     raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
   end if;
   return v_job;

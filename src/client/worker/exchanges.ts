@@ -4,27 +4,15 @@
  * At most two exchanges are in flight, so that the server works on one while handlers produce the next. Outcomes that arrive
  * meanwhile wait, which is what forms the batches. The second exchange is only sent when it is worth a request. After a failure,
  * one exchange at a time is retried, with growing pauses and with fewer reports, so that a report that the server can't digest
- * ends up alone. A claim that got no answer may have been carried out, so it is sent again unchanged, and keeps its room until
- * then.
- *
- * When the server has nothing for a type, a claim for the room that is left waits there, beside the exchanges, until there is something.
+ * ends up alone.
  */
-import type {
-  ExchangeMutation,
-  ExchangePartsMutation,
-  ItemNoteInput,
-  ReportInput,
-} from '../../generated/operations.ts';
-import * as operations from '../../generated/operations.ts';
 import { backoffMs } from '../backoff.ts';
-import { newClaimId } from '../claim-id.ts';
-import { JobtreeError, payloadOf, refusal, retryAfterMs } from '../errors.ts';
+import { JobtreeError, payloadOf, retryAfterMs } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
-import type { Socket } from '../socket.ts';
-import { withTraces } from '../tracing.ts';
-import type { Assignment } from '../types.ts';
-import { type ClaimRequest, chooseRequests, mostOf, waitingRoomOf } from './claim-requests.ts';
-import { freshlyNoted, type HeldAssignment, keepNotes, type Slots, takeNotes } from './held-assignments.ts';
+import { mostOf } from './claim-requests.ts';
+import { Claims, type ClaimsParts, newClaim } from './claims.ts';
+import { type Answer, type Load, requestExchange } from './exchange-requests.ts';
+import { freshlyNoted, type HeldAssignment, keepNotes, takeNotes } from './held-assignments.ts';
 
 export interface ReportEntry {
   readonly status: 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
@@ -35,69 +23,32 @@ export interface ReportEntry {
 /** The answer to a report that the server leaves out of its list. */
 const accepted: ReportEntry = { status: 'ACCEPTED' };
 
-export interface ExchangeParts {
-  readonly socket: Socket;
-  readonly worker: string;
-  readonly slots: readonly Slots[];
+export interface ExchangeParts extends ClaimsParts {
   readonly held: ReadonlySet<HeldAssignment>;
   readonly onReported: (held: HeldAssignment, entry: ReportEntry) => void;
   readonly onReleased: (held: HeldAssignment) => void;
-  readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
   readonly onError: (error: unknown) => void;
-  /** The most items that the next claim may ask for. */
-  readonly mostClaimed: () => number;
-  /** How long a claim waits at the server, in milliseconds. */
-  readonly waitMs: number;
   /** An exchange has ended. */
   readonly onSettled: (well: boolean) => void;
 }
 
 const atOnce = 2;
-const timeoutMs = 60_000;
-/** A claim that should wait and is answered with nothing this much too early was not let wait. */
-const earlyMs = 1_000;
-
-interface Claim {
-  readonly id: string;
-  readonly requests: readonly ClaimRequest[];
-  /** Whether it was sent before. */
-  readonly isRepeat: boolean;
-}
-
-interface Load {
-  /** Finished assignments. */
-  readonly reports: readonly HeldAssignment[];
-  readonly releases: readonly HeldAssignment[];
-  readonly claim: Claim | undefined;
-}
-
-/** The answer to either kind of request. */
-interface Answer {
-  readonly reportOutcomes?: ExchangePartsMutation['reportOutcomes'] | ExchangeMutation['exchange'];
-  readonly releaseAssignments?: ExchangePartsMutation['releaseAssignments'];
-  readonly claimItems?: ExchangePartsMutation['claimItems'] | ExchangeMutation['exchange'];
-}
 
 export class Exchanges {
   readonly #parts: ExchangeParts;
   readonly #reports: HeldAssignment[] = [];
   readonly #releases: HeldAssignment[] = [];
-  readonly #unanswered: Claim[] = [];
-  /** Claims that wait at the server. */
-  readonly #parked = new Set<Claim>();
-  /** Until when none is to wait, since the server did not let the last one, or nothing but what is ready is wanted. */
-  #parksFrom = 0;
+  readonly #claims: Claims;
   #inFlight = 0;
   #failures = 0;
   #mostReports = maxEntries;
-  #turn = 0;
-  #claiming = true;
   #closed = false;
   #scheduled = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
+    this.#claims = new Claims(parts, (problems) => this.#conclude(problems));
   }
 
   report(held: HeldAssignment): void {
@@ -121,35 +72,34 @@ export class Exchanges {
 
   /** From now on only reports and releases are sent, and each unanswered claim once more. */
   stopClaiming(): void {
-    this.#claiming = false;
-    this.#endWaiting();
-    if (this.#unanswered.length > 0) this.wakeNow();
+    this.#claims.stop();
+    if (this.#claims.unanswered > 0) this.wakeNow();
   }
 
   resumeClaiming(): void {
-    this.#claiming = true;
+    this.#claims.resume();
   }
 
   /** The room has changed: claims that wait at the server for the old one make way for others. */
   resize(): void {
-    this.#endWaiting();
+    this.#claims.endWaiting();
     this.wake();
   }
 
   /** From now on no claim waits at the server for what is not ready yet. */
   claimOnlyReady(): void {
-    this.#parksFrom = Number.POSITIVE_INFINITY;
+    this.#claims.onlyReady();
   }
 
   /** Whether nothing waits to be sent or answered. */
   get isIdle(): boolean {
-    const waiting = this.#reports.length + this.#releases.length + this.#unanswered.length;
+    const waiting = this.#reports.length + this.#releases.length + this.#claims.unanswered;
     return waiting === 0 && this.#inFlight === 0;
   }
 
   /** Whether, besides, no claim waits at the server. */
   get claimsNothing(): boolean {
-    return this.isIdle && this.#parked.size === 0;
+    return this.isIdle && this.#claims.parked === 0;
   }
 
   /** There may be something to send. Deferred with setImmediate, so that everything that happens at once goes out together. */
@@ -175,86 +125,24 @@ export class Exchanges {
     clearTimeout(this.#pause);
     this.#reports.length = 0;
     this.#releases.length = 0;
-    this.#unanswered.length = 0;
-    this.#parked.clear();
+    this.#claims.close();
   }
 
   #pump(): void {
     if (this.#closed) return;
-    if (this.#parts.mostClaimed() === 0) this.#endWaiting();
+    if (this.#parts.mostClaimed() === 0) this.#claims.endWaiting();
     while (this.#inFlight < (this.#failures === 0 ? atOnce : 1)) {
       const load = this.#next();
       if (load === undefined) break;
       void this.#send(load);
     }
-    this.#park();
-  }
-
-  #park(): void {
-    const { mostClaimed, slots, waitMs } = this.#parts;
     // A busy worker claims with its reports, so that it gets many items at once.
-    if (this.#inFlight > 0) return;
-    if (!this.#claiming || this.#failures > 0 || waitMs < earlyMs || performance.now() < this.#parksFrom)
-      return;
-    const requests = chooseRequests(slots, Math.min(maxEntries, mostClaimed()), this.#turn, waitingRoomOf);
-    if (requests.length === 0) return;
-    for (const { slots, limit } of requests) slots.parked += limit;
-    const claim = { id: newClaimId(), requests, isRepeat: false };
-    this.#parked.add(claim);
-    void this.#wait(claim);
-  }
-
-  async #wait(claim: Claim): Promise<void> {
-    const { socket, waitMs } = this.#parts;
-    const hints = claim.requests.map(({ slots }) => slots.hints);
-    const sentAt = performance.now();
-    const claims = { ...this.#inputOf(claim), waitMs };
-    const variables = { withReports: false, withReleases: false, withClaims: true, claims };
-    let answer: Answer['claimItems'];
-    try {
-      ({ claimItems: answer } = await socket.request(
-        withTraces(operations.ExchangeParts),
-        variables,
-        waitMs + timeoutMs,
-      ));
-    } catch (error) {
-      if (this.#unpark(claim, true)) this.#conclude([error]);
-      return;
-    }
-    if (!this.#unpark(claim, false)) return;
-    const problems: unknown[] = [];
-    const now = performance.now();
-    try {
-      const got = this.#settleClaim(claim, hints, answer, now);
-      if (got === 0 && now - sentAt < waitMs - earlyMs) this.#parksFrom = now + waitMs;
-    } catch (error) {
-      problems.push(error);
-    }
-    this.#conclude(problems);
-  }
-
-  /** A repeat ends the waiting of a claim, and brings what it may have got. */
-  #endWaiting(): void {
-    for (const claim of this.#parked) this.#unpark(claim, true);
-  }
-
-  /** It no longer waits at the server; what it may have got is asked for again if it `repeats`. Returns false if it had ended before. */
-  #unpark(claim: Claim, repeats: boolean): boolean {
-    if (!this.#parked.delete(claim)) return false;
-    for (const { slots, limit } of claim.requests) {
-      slots.parked -= limit;
-      if (repeats) slots.asked += limit;
-    }
-    if (repeats) this.#keep(claim);
-    return true;
+    if (this.#inFlight === 0 && this.#failures === 0) this.#claims.park();
   }
 
   #next(): Load | undefined {
-    const again = this.#unanswered.shift();
-    const requests =
-      again === undefined && this.#claiming
-        ? chooseRequests(this.#parts.slots, Math.min(this.#batch, this.#parts.mostClaimed()), this.#turn++)
-        : [];
+    const again = this.#claims.takeUnanswered();
+    const requests = again === undefined ? this.#claims.choose(this.#batch) : [];
     if (again === undefined) {
       const wanted = requests.reduce((sum, request) => sum + request.limit, 0);
       const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
@@ -265,7 +153,7 @@ export class Exchanges {
     return {
       reports: this.#takeReports(),
       releases: this.#releases.splice(0, maxEntries),
-      claim: requests.length > 0 ? { id: newClaimId(), requests, isRepeat: false } : again,
+      claim: requests.length > 0 ? newClaim(requests) : again,
     };
   }
 
@@ -303,7 +191,7 @@ export class Exchanges {
     const others = reports.length === 0 ? this.#parts.held : [];
     const noted = freshlyNoted(new Set([...reports, ...releases, ...others]));
     try {
-      const data = await this.#request(load, takeNotes(noted));
+      const data = await requestExchange(this.#parts, load, takeNotes(noted));
       if (this.#closed) return;
       settle(
         () => this.#settleReports(reports, data.reportOutcomes),
@@ -315,10 +203,10 @@ export class Exchanges {
       );
       settle(
         () => {
-          this.#settleClaim(claim, hints, data.claimItems, sentAt);
-          this.#freeRoom(claim);
+          this.#claims.settle(claim, hints, data.claimItems, sentAt);
+          this.#claims.freeRoom(claim);
         },
-        (error) => (isUnknown(error) ? this.#keep(claim) : this.#freeRoom(claim)),
+        (error) => (isUnknown(error) ? this.#claims.keep(claim) : this.#claims.freeRoom(claim)),
       );
     } catch (error) {
       if (this.#closed) return;
@@ -328,46 +216,10 @@ export class Exchanges {
       else if (restMs(error) > 0) this.#reports.push(...reports);
       else this.#putBack(reports);
       this.#releases.push(...releases);
-      this.#keep(claim);
+      this.#claims.keep(claim);
     }
     this.#inFlight--;
     this.#conclude(problems);
-  }
-
-  async #request({ reports, releases, claim }: Load, notes: ItemNoteInput[]): Promise<Answer> {
-    const { socket } = this.#parts;
-    const outcomes: ReportInput[] = [];
-    for (const { outcome } of reports) if (outcome !== undefined) outcomes.push(outcome.report);
-    const claims = claim && this.#inputOf(claim);
-    if (outcomes.length > 0 && claims !== undefined && releases.length === 0 && notes.length === 0) {
-      const input = { reports: outcomes, claim: claims };
-      const { exchange: both } = await socket.request(withTraces(operations.Exchange), { input }, timeoutMs);
-      return { reportOutcomes: both, claimItems: both };
-    }
-    const variables = {
-      withReports: outcomes.length > 0,
-      withReleases: releases.length > 0,
-      withClaims: claims !== undefined,
-      ...(outcomes.length > 0 && { reports: { reports: outcomes } }),
-      ...(releases.length > 0 && {
-        releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
-      }),
-      ...(claims !== undefined && { claims }),
-      ...(notes.length > 0 && { notes: { notes }, withNotes: true }),
-    };
-    return socket.request(withTraces(operations.ExchangeParts), variables, timeoutMs);
-  }
-
-  #inputOf({ id, requests }: Claim) {
-    return {
-      worker: this.#parts.worker,
-      claimId: id,
-      requests: requests.map(({ slots, limit }) => ({
-        type: slots.type,
-        limit,
-        starts: Math.min(limit, slots.concurrency * (slots.batchSize ?? 1)),
-      })),
-    };
   }
 
   #settleReports(reports: readonly HeldAssignment[], answer: Answer['reportOutcomes']): void {
@@ -384,46 +236,6 @@ export class Exchanges {
     if (releases.length === 0) return;
     payloadOf(answer);
     for (const held of releases) this.#parts.onReleased(held);
-  }
-
-  /** Returns how many items it got. */
-  #settleClaim(
-    claim: Claim | undefined,
-    hints: readonly number[],
-    answer: Answer['claimItems'],
-    sentAt: number,
-  ): number {
-    if (claim === undefined) return 0;
-    const claimed = payloadOf(answer);
-    if ('claimError' in claimed && claimed.claimError != null)
-      throw refusal(claimed.claimError.code, claimed.claimError.message, { field: claimed.claimError.field });
-    const { assignments, limitedTypes } = claimed;
-    const got = new Map<string, number>();
-    for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
-    for (const [i, { slots, limit }] of claim.requests.entries()) {
-      const isShort = (got.get(slots.type) ?? 0) < limit;
-      if (!isShort) slots.dry = false;
-      else if (slots.hints === hints[i]) slots.dry = true;
-      const isLimited = limitedTypes.includes(slots.type);
-      slots.limited = isLimited && isShort;
-      // Items still held from earlier claims may let others go when they end, even if this claim got none.
-      const holds = slots.running + slots.waiting.length > 0 && !got.has(slots.type);
-      slots.follows = isLimited || (slots.follows && holds);
-    }
-    for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
-    return assignments.length;
-  }
-
-  /** Keeps a claim without an answer, to be sent again: only once more if the worker is stopping. */
-  #keep(claim: Claim | undefined): void {
-    if (claim === undefined) return;
-    if (!this.#closed && (this.#claiming || !claim.isRepeat))
-      this.#unanswered.push({ ...claim, isRepeat: true });
-    else this.#freeRoom(claim);
-  }
-
-  #freeRoom(claim: Claim | undefined): void {
-    for (const { slots, limit } of claim?.requests ?? []) slots.asked -= limit;
   }
 
   #putBack(reports: readonly HeldAssignment[]): void {

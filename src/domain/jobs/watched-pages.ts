@@ -3,7 +3,8 @@
  * these is cheap, so it can be repeated; the rest is read only for rows whose marks differ.
  */
 import type { Queries } from '../../db/database.ts';
-import { afterAllPositions, between, limited } from '../items/item-pages.ts';
+import { afterAllPositions } from '../items/item-pages.ts';
+import { between, limited } from '../items/item-positions.ts';
 import { cancellation } from '../items/read-items.ts';
 import { latestProgress } from '../progress/progress.ts';
 import { itemIdOf } from '../values/ids.ts';

@@ -1,4 +1,4 @@
-import { createWatchTicket } from '../../domain/access/watch-tokens.ts';
+import { createWatchTicket } from '../../domain/access/watch-tickets.ts';
 import { ForbiddenError } from '../../errors.ts';
 import { builder } from '../core/builder.ts';
 

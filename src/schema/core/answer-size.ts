@@ -12,7 +12,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { type ItemParts, readItemSizes } from '../../domain/items/read-items.ts';
+import { type ItemParts, readItemSizes } from '../../domain/items/item-sizes.ts';
 import { type ItemKey, itemIdOf } from '../../domain/values/ids.ts';
 import { JsonText } from '../../domain/values/json-text.ts';
 import { maxClaimBytes } from '../../domain/values/limits.ts';

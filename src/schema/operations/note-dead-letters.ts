@@ -1,4 +1,4 @@
-import { noteGroup } from '../../domain/operations/dead-letters.ts';
+import { noteGroup } from '../../domain/operations/dead-letter-notes.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../core/builder.ts';
 import { keyOf } from '../core/global-id.ts';

@@ -8,9 +8,7 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   GraphQLError,
-  type GraphQLErrorOptions,
   getOperationAST,
-  Kind,
   OperationTypeNode,
   type Source,
   validate,
@@ -19,8 +17,7 @@ import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Owner } from '../../concurrency/fair-queue.ts';
 import { FairSemaphore, type Request } from '../../concurrency/fair-semaphore.ts';
-import { asRefusal } from '../../db/sqlstate.ts';
-import { ClientGoneError, errorCodes, JobtreeError, UnavailableError } from '../../errors.ts';
+import { ClientGoneError } from '../../errors.ts';
 import { boundAnswer } from '../../schema/core/answer-text.ts';
 import { checkSeen } from '../../schema/core/seen-by.ts';
 import type { Services } from '../../schema/core/services.ts';
@@ -33,11 +30,12 @@ import { turnToWrite } from '../limits/large-turns.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { createExecute } from './compiled-execution.ts';
 import { Documents, maxKnownLength } from './documents.ts';
+import { keepsLeases } from './lease-mutations.ts';
+import { afterWork, codeOf, createMaskError, cutMessage, UnparsedError } from './masked-errors.ts';
 import { refuseVariables } from './variables.ts';
 
-/** Limits of the errors that an invalid document gets. */
+/** How many errors an invalid document gets. */
 const maxErrors = 10;
-const maxMessageLength = 500;
 /**
  * Cost above which queries run a few at a time, in turns of their callers; in values that the answer could have, each of which takes up to a
  * kilobyte until it is written.
@@ -55,6 +53,7 @@ export class Operations {
   readonly #documents: Documents;
   readonly #maxActive: number;
   readonly #rates: RateLimits;
+  readonly maskError: (error: unknown) => GraphQLError;
   /** Also used for the events of subscriptions. */
   readonly execute = createExecute();
   readonly #heavy = new FairSemaphore(heavyAtOnce);
@@ -65,6 +64,7 @@ export class Operations {
 
   constructor(options: { logger: Logger; maxTokens: number; maxActive: number; rates: RateLimits }) {
     this.#logger = options.logger;
+    this.maskError = createMaskError(options.logger);
     this.#documents = new Documents(options.maxTokens);
     this.#maxActive = options.maxActive;
     this.#rates = options.rates;
@@ -105,7 +105,7 @@ export class Operations {
             maxErrors,
             // A suggestion compares all of a wrong value with each name, in a hundred times its memory.
             hideSuggestions: (document.loc?.end ?? 0) > maxKnownLength,
-          }).map(cut),
+          }).map(cutMessage),
         );
         if (found.length === 0) return found;
         const refusal = this.#rates.refuseOther(context);
@@ -254,30 +254,6 @@ export class Operations {
     return this.#active >= this.#maxActive || !keepsLeases(args);
   }
 
-  /** Refusals reach the client with their code and field. Faults are logged, and the client gets an id to ask about. */
-  readonly maskError = (error: unknown): GraphQLError => {
-    const unparsed = error instanceof GraphQLError ? error.originalError : error;
-    if (unparsed instanceof UnparsedError) return unparsed.refusal;
-    const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
-    const place = error instanceof GraphQLError ? placeOf(error) : {};
-    if (cause instanceof JobtreeError) {
-      // A server that is too busy, or whose clients disconnect, is nothing to warn of.
-      if (cause.cause !== undefined)
-        this.#logger.warn({ err: cause.cause }, 'requests fail because Postgres cannot serve them');
-      const extensions = { code: cause.code, field: cause.field };
-      return new GraphQLError(cause.message, { ...place, extensions });
-    }
-    // GraphQL's own errors about a request: a syntax error, an unknown field, a variable of the wrong type.
-    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
-      return withCode(cut(error));
-    const errorId = randomUUID();
-    this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
-    return new GraphQLError('Something went wrong in the server.', {
-      ...place,
-      extensions: { code: 'INTERNAL', errorId },
-    });
-  };
-
   #started(args: ExecutionArgs): (errors: readonly GraphQLError[] | undefined) => void {
     if (!this.#logger.isLevelEnabled('debug')) return () => {};
     const requestId = randomUUID();
@@ -289,16 +265,6 @@ export class Operations {
       if (errors === undefined) this.#logger.debug({ requestId, operation, ms }, 'request ended');
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
-  }
-}
-
-/** Hides a refusal while parsing: Yoga answers every GraphQLError thrown there with status 400. */
-class UnparsedError extends Error {
-  readonly refusal: GraphQLError;
-
-  constructor(refusal: GraphQLError) {
-    super(refusal.message);
-    this.refusal = refusal;
   }
 }
 
@@ -320,67 +286,4 @@ function inTurn(
 function toAnswer(error: unknown): ExecutionResult {
   const originalError = error instanceof Error ? error : new Error(String(error));
   return { errors: [error instanceof GraphQLError ? error : new GraphQLError('', { originalError })] };
-}
-
-/** The position in the operation and the path in its answer. */
-function placeOf({ nodes, source, positions, path }: GraphQLError): GraphQLErrorOptions {
-  return {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    path: path ?? null,
-  };
-}
-
-/** GraphQL quotes its input, however long that is. */
-function cut(error: GraphQLError): GraphQLError {
-  const { message, extensions } = error;
-  if (message.length <= maxMessageLength) return error;
-  return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, { ...placeOf(error), extensions });
-}
-
-/** GraphQL gives no code to errors about variables. */
-function withCode(error: GraphQLError): GraphQLError {
-  const { message, path, extensions } = error;
-  if (extensions.code !== undefined || path !== undefined) return error;
-  return new GraphQLError(message, {
-    ...placeOf(error),
-    extensions: { ...extensions, code: 'INVALID_INPUT' },
-  });
-}
-
-const leaseFields = new Set(['heartbeat', 'exchange', 'noteItems', 'reportOutcomes', 'releaseAssignments']);
-const leaseField = new RegExp(`\\b(${[...leaseFields].join('|')})\\b`);
-/** Where the name of a field is in the text of a request, at the latest. */
-const headLength = 2_000;
-
-/** Whether a request that is not parsed yet looks like one that keeps leases alive. Callers whose requests only look so gain on nobody else. */
-export const looksLikeKeepingLeases = (body: Buffer): boolean =>
-  leaseField.test(body.toString('latin1', 0, headLength));
-
-function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
-  const operation = getOperationAST(document, operationName);
-  return (
-    operation?.operation === 'mutation' &&
-    operation.selectionSet.selections.every(
-      (selection) => selection.kind === Kind.FIELD && leaseFields.has(selection.name.value),
-    )
-  );
-}
-
-/** Below its root field a mutation has done its work: only reading what to return has failed. */
-function afterWork(error: GraphQLError): GraphQLError {
-  const { path, originalError, extensions } = error;
-  const isUnavailable =
-    extensions.code === 'UNAVAILABLE' || asRefusal(originalError) instanceof UnavailableError;
-  if (!isUnavailable || (path?.length ?? 0) < 2) return error;
-  return new GraphQLError(errorCodes.OUTCOME_UNKNOWN, {
-    ...placeOf(error),
-    extensions: { code: 'OUTCOME_UNKNOWN' },
-  });
-}
-
-/** The log gets codes only, because messages about variables quote their values. */
-function codeOf({ extensions }: GraphQLError): unknown {
-  return extensions.code ?? 'INVALID_REQUEST';
 }

@@ -19,8 +19,9 @@ import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import type { Quota } from '../limits/quota.ts';
 import type { Execute } from './compiled-execution.ts';
+import { executeEvent } from './event-encoder.ts';
 import type { Reader } from './reader.ts';
-import { executeEvent, SubscriptionGroup, type SubscriptionGroupOptions } from './subscription-group.ts';
+import { SubscriptionGroup, type SubscriptionGroupOptions } from './subscription-group.ts';
 import { type Shape, shapeOf } from './subscription-shape.ts';
 
 export interface SubscriptionContext extends Services {

@@ -1,30 +1,14 @@
 /** The readers of one operation: each event is resolved and serialized once, however many there are. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  createSourceEventStream,
-  type ExecutionArgs,
-  type ExecutionResult,
-  type GraphQLError,
-} from 'graphql';
+import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
-import type { Owner } from '../../concurrency/fair-queue.ts';
-import type { Database } from '../../db/database.ts';
-import type { Caller } from '../../domain/access/rights.ts';
-import { type Engine, forRequest } from '../../domain/engine/engine.ts';
-import { serializeInSlices } from '../../domain/values/json-text.ts';
-import { ClientGoneError } from '../../errors.ts';
+import { forRequest } from '../../domain/engine/engine.ts';
 import { Live } from '../../events/live.ts';
-import { boundAnswer } from '../../schema/core/answer-text.ts';
-import type { Parts, Services } from '../../schema/core/services.ts';
-import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
-import { takeOrRefuse } from '../limits/busy.ts';
 import type { FairShare } from '../limits/fair-share.ts';
-import { largeTurn, turnToWrite } from '../limits/large-turns.ts';
-import type { Quota, Share } from '../limits/quota.ts';
 import { Recheck } from '../limits/recheck.ts';
 import { takeFlushMs } from '../limits/turn-writes.ts';
-import type { Execute } from './compiled-execution.ts';
-import { EncodedEvent } from './encoded-event.ts';
+import type { EncodedEvent } from './encoded-event.ts';
+import { EventEncoder, type EventEncoderOptions } from './event-encoder.ts';
 import type { Reader, Source } from './reader.ts';
 
 const lateCheckMs = 50;
@@ -34,47 +18,9 @@ const readersPerTurn = 500;
 /** Stands for the event seen while a reader waits for a snapshot: it is told nothing else, so nothing older can follow. */
 const beingTold = -1;
 
-export interface SubscriptionGroupOptions {
-  readonly args: Omit<ExecutionArgs, 'contextValue'>;
-  readonly services: Parts & { readonly engine: Engine<Database> };
-  /** The caller whose rights all readers have. */
-  readonly caller: Caller;
-  /** The owner for whom reads are counted. */
-  readonly owner: Owner;
-  readonly execute: Execute;
-  readonly maskError: (error: unknown) => GraphQLError;
+export interface SubscriptionGroupOptions extends EventEncoderOptions {
   readonly fairShare: FairShare;
-  /** Bytes of answers under way. */
-  readonly bytes: Quota;
   readonly onClose: () => void;
-}
-
-/**
- * Executes with a context of its own, since what was loaded for an earlier event is out of date. What it reads counts as under way until it is
- * serialized; after that, what waits to be sent counts.
- */
-export async function executeEvent<T>(
-  execute: Execute,
-  args: ExecutionArgs,
-  event: unknown,
-  bytes: Quota,
-  use: (answer: ExecutionResult) => T | Promise<T>,
-): Promise<T> {
-  const services = args.contextValue as Services;
-  let share: Share | undefined;
-  const announce = (more: number) => {
-    share ??= bytes.share(services.engine);
-    takeOrRefuse(share, more);
-  };
-  const contextValue = { ...services, announce };
-  try {
-    const answer = await execute({ ...args, rootValue: event, contextValue });
-    const turn = turnToWrite(contextValue);
-    if (turn !== undefined) await turn;
-    return await use(boundAnswer(answer, contextValue, false));
-  } finally {
-    share?.release();
-  }
 }
 
 export class SubscriptionGroup implements Source {
@@ -83,7 +29,7 @@ export class SubscriptionGroup implements Source {
   /** Readers, and those that are about to become one. */
   readonly #users = new Set<Reader>();
   readonly #options: SubscriptionGroupOptions;
-  readonly #args: ExecutionArgs;
+  readonly #encoder: EventEncoder;
   /** The number of the last event that each reader has seen. */
   readonly #readers = new Map<Reader, number>();
   /** Readers that know a newer revision than this server has told; they are told nothing until it has a newer one. */
@@ -103,12 +49,7 @@ export class SubscriptionGroup implements Source {
 
   constructor(options: SubscriptionGroupOptions) {
     this.#options = options;
-    const { services } = options;
-    const engine = forRequest(services.engine, {
-      ...options.owner,
-      isGone: () => this.#isForNobody,
-    });
-    this.#args = { ...options.args, contextValue: { ...services, caller: options.caller, engine } };
+    this.#encoder = new EventEncoder(options, () => this.#isForNobody);
     this.opened = this.#open();
   }
 
@@ -213,7 +154,7 @@ export class SubscriptionGroup implements Source {
     for await (const event of live) {
       this.#version++;
       const startedAt = performance.now();
-      const executed = this.#execute(event);
+      const executed = this.#encoder.encode(event);
       // Without the time that it waits, which costs others nothing.
       const executeMs = performance.now() - startedAt;
       const encoded = await executed;
@@ -316,7 +257,7 @@ export class SubscriptionGroup implements Source {
   async #encodeSnapshot(): Promise<EncodedEvent | undefined> {
     const edition = this.#live?.edition ?? 0;
     if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
-      const event = this.#execute(this.#live?.snapshot());
+      const event = this.#encoder.encode(this.#live?.snapshot());
       this.#snapshot = { version: this.#version, edition, event };
     }
     const snapshot = this.#snapshot;
@@ -328,27 +269,5 @@ export class SubscriptionGroup implements Source {
     // Kept only for those who wait for it now: kept for later readers, it would take as much memory as everything that is watched.
     else if (event.isLarge) setImmediate(forget);
     return event;
-  }
-
-  /** Never rejects. Undefined if a read was dropped because nobody was ready for the event. */
-  async #execute(event: unknown): Promise<EncodedEvent | undefined> {
-    const { execute, bytes, caller, owner } = this.#options;
-    try {
-      return await executeEvent(execute, this.#args, event, bytes, async ({ data, errors }) => {
-        if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
-        const masked =
-          errors &&
-          errorsInWordsOf(
-            caller.tenant,
-            errors.map((error) => this.#options.maskError(error)),
-          );
-        const answer = { ...(data !== undefined && { data }), ...(masked && { errors: masked }) };
-        const content = serializeInSlices(answer, (length) => largeTurn(length, owner));
-        return new EncodedEvent(answer, typeof content === 'string' ? content : await content);
-      });
-    } catch (error) {
-      // For example, the answer is longer than a string can be.
-      return new EncodedEvent({ errors: [this.#options.maskError(error)] });
-    }
   }
 }

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { looksLikeKeepingLeases, type Operations } from '../execution/operations.ts';
+import { looksLikeKeepingLeases } from '../execution/lease-mutations.ts';
+import type { Operations } from '../execution/operations.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { pruneAudit } from '../../domain/access/audit.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
-import { pruneNotes } from '../../domain/operations/dead-letters.ts';
+import { pruneNotes } from '../../domain/operations/dead-letter-notes.ts';
 import { pruneOperations } from '../../domain/operations/operations.ts';
 import { reapSome } from '../../domain/retention/retention.ts';
 import { Loop, pollMs } from './loop.ts';

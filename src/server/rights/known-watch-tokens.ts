@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import type { Queries } from '../../db/database.ts';
 import { createTokenCaller, type WatchedTree } from '../../domain/access/rights.ts';
+import { useWatchTicket } from '../../domain/access/watch-tickets.ts';
 import {
   headerIn,
   headerOf,
@@ -15,7 +16,6 @@ import {
   readWatchToken,
   readWatchTokens,
   secretIdIn,
-  useWatchTicket,
   type WatchSecret,
 } from '../../domain/access/watch-tokens.ts';
 import { UnauthenticatedError } from '../../errors.ts';

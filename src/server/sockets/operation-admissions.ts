@@ -13,7 +13,8 @@ import { UnauthenticatedError } from '../../errors.ts';
 import { badRequest } from '../http/request-body.ts';
 import type { Admission } from '../rights/admission.ts';
 import type { Authentication } from '../rights/authentication.ts';
-import { initTimeoutMs, type Operation } from './socket-protocol.ts';
+import type { Operation } from './running-operations.ts';
+import { initTimeoutMs } from './socket-protocol.ts';
 
 /** Sent in place of a token when such a socket is opened. */
 const perOperation = 'per-operation';

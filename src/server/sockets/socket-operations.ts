@@ -7,8 +7,8 @@ import type { Yoga } from '../http/graphql.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
 import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
+import type { Operation, Outcome } from './running-operations.ts';
 import type { SocketOwner } from './socket-owner.ts';
-import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
 
 /**

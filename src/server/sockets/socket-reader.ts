@@ -7,8 +7,8 @@ import type { WebSocket } from 'ws';
 import type { EncodedEvent } from '../execution/encoded-event.ts';
 import { DirectReader, type Source } from '../execution/reader.ts';
 import { writeAtEndOfTurn } from '../limits/turn-writes.ts';
+import type { DirectEvents } from './running-operations.ts';
 import type { SocketPings } from './socket-pings.ts';
-import type { DirectEvents } from './socket-protocol.ts';
 
 const windowBytes = 32 * 1024;
 /** A confirmation costs as much as two events. What is sent while the client answers uses the rest of the window. */

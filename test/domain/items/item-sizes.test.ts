@@ -1,6 +1,6 @@
 /** Parts of items are measured before they are read. */
 import { expect, it } from 'vitest';
-import { readItemSizes } from '../../../src/domain/items/read-items.ts';
+import { readItemSizes } from '../../../src/domain/items/item-sizes.ts';
 import { newType, useEngine } from '../../support/engine.ts';
 
 const t = useEngine();

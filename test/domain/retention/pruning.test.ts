@@ -1,6 +1,7 @@
 /** What goes after a month: operations that are done, and notes that nobody will see. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { noteGroup, pruneNotes, readLargestGroups } from '../../../src/domain/operations/dead-letters.ts';
+import { noteGroup, pruneNotes } from '../../../src/domain/operations/dead-letter-notes.ts';
+import { readLargestGroups } from '../../../src/domain/operations/dead-letters.ts';
 import {
   pruneOperations,
   readOperations,
