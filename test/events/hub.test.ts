@@ -4,11 +4,12 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
-import { isNewer, type JobProgress, revision } from '../../src/domain/progress/progress.ts';
+import { isNewer, revision } from '../../src/domain/progress/progress.ts';
 import { reportOutcomes } from '../../src/domain/reports/report-outcomes.ts';
 import { Hub } from '../../src/events/hub.ts';
 import { useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
+import { progressOf } from '../support/progress.ts';
 import { createTransport, type TestTransport } from '../support/transport.ts';
 
 const test = useEngine();
@@ -119,20 +120,7 @@ it("a failed read for a newcomer ends nobody else's stream", async () => {
 });
 
 it('the end of a job is published even if Postgres was reset and counts less', () => {
-  const before: JobProgress = {
-    jobId: 'a',
-    generation: 0,
-    completions: 0,
-    itemCount: 10,
-    succeeded: 5,
-    failed: 0,
-    cancelled: 0,
-    sealed: false,
-    startedAt: 1,
-    completedAt: null,
-    outcome: null,
-    cancelReason: null,
-  };
+  const before = progressOf({ itemCount: 10, succeeded: 5, startedAt: 1 });
   const end = { ...before, itemCount: 6, sealed: true, completedAt: 2 };
   expect(isNewer(end, before)).toBe(true);
   expect(isNewer(before, end)).toBe(false);
@@ -140,20 +128,14 @@ it('the end of a job is published even if Postgres was reset and counts less', (
 });
 
 it('a reopened job is published, though it had ended and counted more before', () => {
-  const end: JobProgress = {
-    jobId: 'a',
-    generation: 0,
-    completions: 0,
+  const end = progressOf({
     itemCount: 10,
     succeeded: 10,
-    failed: 0,
-    cancelled: 0,
     sealed: true,
     startedAt: 1,
     completedAt: 2,
     outcome: 'SUCCEEDED',
-    cancelReason: null,
-  };
+  });
   const reopened = { ...end, generation: 1, succeeded: 4, completedAt: null };
   expect(isNewer(reopened, end)).toBe(true);
   expect(isNewer(end, reopened)).toBe(false);
@@ -171,20 +153,7 @@ it('the number of open jobs of a tree comes from the newest states, in whatever 
   });
   const live = await hub.watchTree(root, 20);
   expect((await live?.next())?.value).toMatchObject({ openJobs: 3 });
-  const ended = (jobId: string): JobProgress => ({
-    jobId,
-    generation: 0,
-    completions: 0,
-    itemCount: 0,
-    succeeded: 0,
-    failed: 0,
-    cancelled: 0,
-    sealed: true,
-    startedAt: null,
-    completedAt: 1,
-    outcome: 'SUCCEEDED',
-    cancelReason: null,
-  });
+  const ended = (jobId: string) => progressOf({ jobId, sealed: true, completedAt: 1, outcome: 'SUCCEEDED' });
   hub.publish({ root, openJobs: 0, jobs: [ended(b), ended(root)] });
   expect((await live?.next())?.value).toMatchObject({ openJobs: 1 });
   const reopened = { ...ended(root), generation: 1, completedAt: null };

@@ -7,6 +7,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { collect, createJob, data, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type LossyRedis, startLossyRedis } from '../support/lossy-redis.ts';
+import { progressOf } from '../support/progress.ts';
 import { startServer } from '../support/server.ts';
 import { announce, createTransport, until } from '../support/transport.ts';
 
@@ -194,30 +195,12 @@ it('watched trees are read again within a minute, even if no loss is noticed', a
     void live?.next().then(({ value }) => {
       heard = value?.jobs[0]?.itemCount;
     });
-    const state = {
-      generation: 0,
-      completions: 0,
-      succeeded: 0,
-      failed: 0,
-      cancelled: 0,
-      sealed: false,
-    } as const;
     let seconds = 0;
     for (; heard === undefined && seconds < 120; seconds++) {
       hub.publish({
         root,
         openJobs: 2,
-        jobs: [
-          {
-            ...state,
-            jobId: root,
-            itemCount: seconds,
-            startedAt: null,
-            completedAt: null,
-            outcome: null,
-            cancelReason: null,
-          },
-        ],
+        jobs: [progressOf({ jobId: root, itemCount: seconds })],
       });
       vi.advanceTimersByTime(1_000);
       // What is read meanwhile arrives.

@@ -5,9 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import type { JobProgress } from '../../src/domain/progress/progress.ts';
 import { start, temporaryFolder } from '../embedded/support.ts';
 import { createJob, data, subscribe, work } from '../support/api.ts';
 import { createDatabase } from '../support/database.ts';
+import { progressOf } from '../support/progress.ts';
 import { startServer } from '../support/server.ts';
 
 const watchTree = `subscription ($id: ID!) { jobTreeProgress(rootId: $id, intervalMs: 20) {
@@ -35,10 +37,14 @@ async function connectStranger(url: string): Promise<pg.Client> {
 }
 
 /** A message as the fold sends it, of a job that has reached its end in a later generation. */
-function forged(jobId: string, more: object): string {
-  const counts = { generation: 7, completions: 1, itemCount: 9, succeeded: 9, failed: 0, cancelled: 0 };
-  const times = { sealed: true, startedAt: 1, completedAt: 2, outcome: 'SUCCEEDED', cancelReason: null };
-  return JSON.stringify({ root: jobId, openJobs: 0, jobs: [{ jobId, ...counts, ...times, ...more }] });
+function forged(jobId: string, more: Partial<JobProgress>): string {
+  const counts = { generation: 7, completions: 1, itemCount: 9, succeeded: 9 };
+  const end = { sealed: true, startedAt: 1, completedAt: 2, outcome: 'SUCCEEDED' } as const;
+  return JSON.stringify({
+    root: jobId,
+    openJobs: 0,
+    jobs: [progressOf({ jobId, ...counts, ...end, ...more })],
+  });
 }
 
 /** Everything that a subscriber is shown, as it comes. */

@@ -341,3 +341,29 @@ it('completes layer after layer of jobs with locks for a few thousand of them at
   );
   expect(done).toEqual({ jobs: 5 * 900 });
 });
+
+it('a message about as many jobs as it takes fits into a notification, however large their counts', async () => {
+  const type = newType('large');
+  const children = Array.from({ length: 100 }, () => ({ type, sealed: true }));
+  const { root = '' } = await t.create({ type: 'root', children });
+  await t.db.query(
+    `update jobtree.job_progress set generation = 2147483647, completions = 2147483647, item_count = $2, succeeded = $2, failed = $2, cancelled = $2,
+       started_at = '9999-01-01', completed_at = '9999-01-01', outcome = 'SUCCEEDED', open_jobs = 2147483647
+     where job_id in (select id from jobtree.job where root_id = $1)`,
+    [root, Number.MAX_SAFE_INTEGER],
+  );
+  await t.db.query(
+    "update jobtree.job set cancel_reason = 'DEPENDENCY', sealed_at = now() where root_id = $1",
+    [root],
+  );
+  const heard: string[] = [];
+  const listener = await t.db.connect();
+  listener.on('notification', ({ payload = '' }) => heard.push(payload));
+  await listenTo('progress', listener);
+  await t.db.query(
+    'select jobtree.tell_progress(array(select p from jobtree.job_progress p join jobtree.job j on j.id = p.job_id where j.root_id = $1))',
+    [root],
+  );
+  await expect.poll(() => heard.flatMap((text) => JSON.parse(text).jobs)).toHaveLength(101);
+  await listener.end();
+});

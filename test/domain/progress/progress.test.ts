@@ -1,32 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
   isNewer,
-  type JobProgress,
   percent,
   progressMessage,
   treeMessage,
   treePercent,
 } from '../../../src/domain/progress/progress.ts';
-
-const progress = (given: Partial<JobProgress>): JobProgress => ({
-  jobId: 'j',
-  generation: 0,
-  completions: 0,
-  itemCount: 0,
-  succeeded: 0,
-  failed: 0,
-  cancelled: 0,
-  sealed: false,
-  startedAt: null,
-  completedAt: null,
-  outcome: null,
-  cancelReason: null,
-  ...given,
-});
+import { progressOf } from '../../support/progress.ts';
 
 describe('progress', () => {
   it('is newer if its revision is higher', () => {
-    const known = progress({ itemCount: 10, succeeded: 8, startedAt: 1 });
+    const known = progressOf({ itemCount: 10, succeeded: 8, startedAt: 1 });
     const steps = [
       { sealed: true },
       { succeeded: 9 },
@@ -40,17 +24,17 @@ describe('progress', () => {
       expect(isNewer(known, { ...known, ...step })).toBe(false);
     }
     expect(isNewer(known, known)).toBe(false);
-    expect(isNewer(progress({}), undefined)).toBe(true);
+    expect(isNewer(progressOf({}), undefined)).toBe(true);
   });
 
   it('has a percentage only once sealed, and 100 only when complete', () => {
     const running = { itemCount: 1_000, succeeded: 999, startedAt: 1 };
-    expect(percent(progress(running))).toBeNull();
+    expect(percent(progressOf(running))).toBeNull();
     for (const succeeded of [999, 1_000])
-      expect(percent(progress({ ...running, succeeded, sealed: true }))).toBe(99);
-    expect(percent(progress({ ...running, sealed: true, itemCount: 0, succeeded: 0, completedAt: 2 }))).toBe(
-      100,
-    );
+      expect(percent(progressOf({ ...running, succeeded, sealed: true }))).toBe(99);
+    expect(
+      percent(progressOf({ ...running, sealed: true, itemCount: 0, succeeded: 0, completedAt: 2 })),
+    ).toBe(100);
   });
 
   it('of a tree has a percentage only once all its jobs are sealed, and 100 only when all are complete', () => {
@@ -80,15 +64,15 @@ describe('progress', () => {
   });
 
   it('has a message in words', () => {
-    expect(progressMessage(progress({}))).toBe('Waiting for job to start…');
-    expect(progressMessage(progress({ itemCount: 3, failed: 2, sealed: true }))).toBe(
+    expect(progressMessage(progressOf({}))).toBe('Waiting for job to start…');
+    expect(progressMessage(progressOf({ itemCount: 3, failed: 2, sealed: true }))).toBe(
       'Waiting for job to start, 2 of 3 items are finished already…',
     );
-    expect(progressMessage(progress({ itemCount: 12_000, succeeded: 1_500, startedAt: 1 }))).toBe(
+    expect(progressMessage(progressOf({ itemCount: 12_000, succeeded: 1_500, startedAt: 1 }))).toBe(
       'Job running, 1,500 of 12,000 items so far…',
     );
     expect(
-      progressMessage(progress({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),
+      progressMessage(progressOf({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),
     ).toBe('Job running, 1% complete…');
     for (const [outcome, message] of [
       ['SUCCEEDED', 'Job complete'],
@@ -96,7 +80,7 @@ describe('progress', () => {
       ['FAILED', 'Job failed'],
       ['CANCELLED', 'Job cancelled'],
     ] as const) {
-      expect(progressMessage(progress({ completedAt: 1, outcome }))).toBe(message);
+      expect(progressMessage(progressOf({ completedAt: 1, outcome }))).toBe(message);
     }
   });
 });
