@@ -79,7 +79,7 @@ export abstract class WorkCalls {
    * Reports results and failures, each of which is judged on its own. More than fit into one request (1,000, or 4 MB) are sent in several,
    * one after the other; a call that fails half-way can be repeated, and nothing counts twice.
    *
-   * @throws JobtreeError INVALID_INPUT for an empty list
+   * @throws JobtreeError INVALID_INPUT for an empty list, or for a result or payload that JSON can't carry: then nothing is sent
    */
   async reportOutcomes(reports: readonly Report[], options: CallOptions = {}): Promise<ReportAnswer[]> {
     return reportInBatches(reports, async (batch) => {

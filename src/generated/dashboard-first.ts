@@ -35,7 +35,7 @@ export type AddCallbacksInput = {
 export type AddItemsInput = {
   /** The new items: 1 to 1,000. */
   items: Array<ItemInput>;
-  /** The job. It must not be sealed. */
+  /** The job. It must not be sealed, unless a call with `seal` is repeated, whose items it has by their dedupe keys. */
   jobId: Scalars['ID']['input'];
   /** Whether these are the last items: seals the job in the same transaction. Default: false. */
   seal?: Scalars['Boolean']['input'];

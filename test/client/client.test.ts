@@ -221,9 +221,11 @@ describe('producing', () => {
         entries: [...nodes].reverse().map((node) => ({ status: 'DUPLICATE', itemId: node.id })),
       });
       for (const item of [{ dedupeKey: 'c' }, {}])
-        await expect(client.addItems(id, [items[0] as ItemSpec, item])).rejects.toEqual(
+        await expect(client.addItems(id, [items[0] as ItemSpec, item], { seal: true })).rejects.toEqual(
           refusal('JOB_SEALED'),
         );
+      // Whoever does not seal did not expect that anybody has.
+      await expect(client.addItems(id, items)).rejects.toEqual(refusal('JOB_SEALED'));
       expect((await client.items(id)).nodes).toHaveLength(2);
     },
   );

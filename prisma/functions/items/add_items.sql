@@ -1,5 +1,5 @@
--- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction. A call whose items the job has already, by their
--- dedupe keys, may be repeated when it is sealed: the answer of the first one may have been lost.
+-- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction. A call with p_seal whose items the job has already,
+-- by their dedupe keys, may be repeated: the answer of the first one may have been lost.
 --
 -- p_items    as insert_items has it; may be empty
 -- p_traces   the traces that the items belong to: trace_items; null for none
@@ -21,7 +21,7 @@ declare
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
-  v_job := jobtree.lock_open_job(p_job_id, p_seal, v_payloads is null);
+  v_job := jobtree.lock_open_job(p_job_id, p_seal, p_seal and v_payloads is null);
   if v_job.sealed_at is not null then
     v_positions := array(
       select i.position from json_array_elements(p_items) with ordinality e(value, n)
@@ -31,7 +31,7 @@ begin
       order by e.n
     );
     if cardinality(v_positions) < json_array_length(p_items) then
-      perform jobtree.lock_open_job(p_job_id, false);
+      perform jobtree.lock_open_job(p_job_id, p_seal);
     end if;
     return query select v_job.root_id, v_job.type, v_positions, array_fill(false, array[cardinality(v_positions)]), 0;
     return;

@@ -2,7 +2,7 @@
 --
 -- p_seal     whether it will be sealed in the same transaction
 -- p_repeats  whether a sealed one will do, since the call may repeat one whose items it has already
--- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
+-- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that two that seal it do so one after the other
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean, p_repeats boolean default false)

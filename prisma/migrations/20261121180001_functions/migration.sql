@@ -152,8 +152,8 @@ begin
 end
 $$;
 
--- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction. A call whose items the job has already, by their
--- dedupe keys, may be repeated when it is sealed: the answer of the first one may have been lost.
+-- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction. A call with p_seal whose items the job has already,
+-- by their dedupe keys, may be repeated: the answer of the first one may have been lost.
 --
 -- p_items    as insert_items has it; may be empty
 -- p_traces   the traces that the items belong to: trace_items; null for none
@@ -177,7 +177,7 @@ declare
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
-  v_job := jobtree.lock_open_job(p_job_id, p_seal, v_payloads is null);
+  v_job := jobtree.lock_open_job(p_job_id, p_seal, p_seal and v_payloads is null);
   if v_job.sealed_at is not null then
     v_positions := array(
       select i.position from json_array_elements(p_items) with ordinality e(value, n)
@@ -187,7 +187,7 @@ begin
       order by e.n
     );
     if cardinality(v_positions) < json_array_length(p_items) then
-      perform jobtree.lock_open_job(p_job_id, false);
+      perform jobtree.lock_open_job(p_job_id, p_seal);
     end if;
     return query select v_job.root_id, v_job.type, v_positions, array_fill(false, array[cardinality(v_positions)]), 0;
     return;
@@ -4368,7 +4368,7 @@ $$;
 --
 -- p_seal     whether it will be sealed in the same transaction
 -- p_repeats  whether a sealed one will do, since the call may repeat one whose items it has already
--- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
+-- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that two that seal it do so one after the other
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean, p_repeats boolean default false)

@@ -33,6 +33,8 @@ export interface ExchangeParts extends ClaimsParts {
 }
 
 const atOnce = 2;
+/** An exchange that takes longer, since a report waits for a lock, keeps nothing else back. */
+const slowMs = 100;
 
 export class Exchanges {
   readonly #parts: ExchangeParts;
@@ -40,6 +42,9 @@ export class Exchanges {
   readonly #releases: HeldAssignment[] = [];
   readonly #claims: Claims;
   #inFlight = 0;
+  #lastSentAt = 0;
+  /** Looks again once the last exchange is slow. */
+  #slow: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #mostReports = maxEntries;
   #closed = false;
@@ -123,6 +128,7 @@ export class Exchanges {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#pause);
+    clearTimeout(this.#slow);
     this.#reports.length = 0;
     this.#releases.length = 0;
     this.#claims.close();
@@ -136,8 +142,17 @@ export class Exchanges {
       if (load === undefined) break;
       void this.#send(load);
     }
-    // A busy worker claims with its reports, so that it gets many items at once.
-    if (this.#inFlight === 0 && this.#failures === 0) this.#claims.park();
+    if (this.#isBusy)
+      this.#slow ??= setTimeout(() => {
+        this.#slow = undefined;
+        this.wake();
+      }, slowMs);
+    else if (this.#failures === 0) this.#claims.park();
+  }
+
+  /** What there is waits for an answer that comes in a moment: many reports, and claims with them, are cheaper together. */
+  get #isBusy(): boolean {
+    return this.#inFlight > 0 && performance.now() - this.#lastSentAt < slowMs;
   }
 
   #next(): Load | undefined {
@@ -147,7 +162,7 @@ export class Exchanges {
       const wanted = requests.reduce((sum, request) => sum + request.limit, 0);
       const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
       if (waiting === 0) return undefined;
-      if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
+      if (this.#isBusy && waiting < this.#batch / 2) return undefined;
     }
     for (const { slots, limit } of requests) slots.asked += limit;
     return {
@@ -175,8 +190,9 @@ export class Exchanges {
     const { reports, releases, claim } = load;
     const hints = claim?.requests.map(({ slots }) => slots.hints) ?? [];
     this.#inFlight++;
+    this.#lastSentAt = performance.now();
     const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
-    const sentAt = performance.now();
+    const sentAt = this.#lastSentAt;
     const problems: unknown[] = [];
     const settle = (work: () => void, undo: (error: unknown) => void) => {
       try {

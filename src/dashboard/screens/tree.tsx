@@ -8,7 +8,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import {
   CancelJob,
   DeleteJob,
@@ -74,7 +74,13 @@ export default function TreeScreen() {
   const query = useQuery(treeOf(id));
   // Nothing waits until the tree is there: mostly this is its root.
   const rootId = query.data?.job?.root.id ?? id;
-  const value = useTree(rootId, () => void query.refetch());
+  const { value, isGone } = useTree(rootId);
+  const { refetch } = query;
+  // Somebody has deleted what is shown.
+  const isOld = isGone && query.data !== undefined;
+  useEffect(() => {
+    if (isOld) void refetch();
+  }, [isOld, refetch]);
   usePrefetchQuery(standstillsOf(rootId));
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));
@@ -87,11 +93,8 @@ export default function TreeScreen() {
   );
 }
 
-/**
- * What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens it. `onGone` is called
- * once somebody has deleted it.
- */
-function useTree(rootId: string, onGone: () => void): TreeLive | undefined {
+/** What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens or deletes it. */
+function useTree(rootId: string): { readonly value: TreeLive | undefined; readonly isGone: boolean } {
   const key = `jobs ${rootId}`;
   const { value, error } = useLive(key, jobsOf(rootId));
   const completion = useAnswer(LiveCompletion, value?.complete ? { id: rootId } : undefined);
@@ -99,13 +102,7 @@ function useTree(rootId: string, onGone: () => void): TreeLive | undefined {
   useEffect(() => {
     if (isReopened) goOn(key);
   }, [isReopened, key]);
-  const isGone = [error, completion.error].some((one) => one?.code === 'NOT_FOUND');
-  const latest = useRef(onGone);
-  latest.current = onGone;
-  useEffect(() => {
-    if (isGone) latest.current();
-  }, [isGone]);
-  return value;
+  return { value, isGone: [error, completion.error].some((one) => one?.code === 'NOT_FOUND') };
 }
 
 function Shown({

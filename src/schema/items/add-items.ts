@@ -83,7 +83,11 @@ const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddIt
 const Input = builder.inputType('AddItemsInput', {
   description: 'Items for one job.',
   fields: (t) => ({
-    jobId: t.id({ required: true, description: 'The job. It must not be sealed.' }),
+    jobId: t.id({
+      required: true,
+      description:
+        'The job. It must not be sealed, unless a call with `seal` is repeated, whose items it has by their dedupe keys.',
+    }),
     items: t.field({ type: [ItemInput], required: true, description: 'The new items: 1 to 1,000.' }),
     seal: t.boolean({
       required: true,

@@ -44,7 +44,10 @@ export class EventStreams {
       const leaving = new AbortController();
       const whenEnded = (call: () => void) => res.once('close', call);
       Object.assign(args.contextValue as object, { signal: leaving.signal, reader, whenEnded });
-      const leave = this.#authentication.admissionOf(req)?.enter((reason) => endStream(res, reason));
+      const leave = this.#authentication.admissionOf(req)?.enter((reason) => {
+        void reader.return();
+        endStream(res, reason);
+      });
       let results: AsyncIterator<unknown> | undefined;
       res.once('close', () => {
         this.#open.delete(res);
