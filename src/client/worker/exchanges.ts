@@ -43,8 +43,7 @@ export class Exchanges {
   readonly #claims: Claims;
   #inFlight = 0;
   #lastSentAt = 0;
-  /** Looks again once the last exchange is slow. */
-  #slow: ReturnType<typeof setTimeout> | undefined;
+  #lookAgain: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #mostReports = maxEntries;
   #closed = false;
@@ -128,7 +127,7 @@ export class Exchanges {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#pause);
-    clearTimeout(this.#slow);
+    clearTimeout(this.#lookAgain);
     this.#reports.length = 0;
     this.#releases.length = 0;
     this.#claims.close();
@@ -143,8 +142,8 @@ export class Exchanges {
       void this.#send(load);
     }
     if (this.#isBusy)
-      this.#slow ??= setTimeout(() => {
-        this.#slow = undefined;
+      this.#lookAgain ??= setTimeout(() => {
+        this.#lookAgain = undefined;
         this.wake();
       }, slowMs);
     else if (this.#failures === 0) this.#claims.park();

@@ -76,11 +76,10 @@ export default function TreeScreen() {
   const rootId = query.data?.job?.root.id ?? id;
   const { value, isGone } = useTree(rootId);
   const { refetch } = query;
-  // Somebody has deleted what is shown.
-  const isOld = isGone && query.data !== undefined;
+  const isDeleted = isGone && query.data !== undefined;
   useEffect(() => {
-    if (isOld) void refetch();
-  }, [isOld, refetch]);
+    if (isDeleted) void refetch();
+  }, [isDeleted, refetch]);
   usePrefetchQuery(standstillsOf(rootId));
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from '../../db/database.ts';
+import type { Statement } from '../../db/database.ts';
 import { BusyError, NotFoundError } from '../../errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { checkName } from '../values/checks.ts';
@@ -36,7 +36,7 @@ export const timesOf = ({ cron, timeZone, everyMs, startAt }: TimingRow) => [
  * @throws NotFoundError
  */
 export async function changeByTimes<T>(
-  { database }: { readonly database: Queries },
+  { database }: Engine,
   name: string,
   change: (timing: TimingRow) => Promise<T | undefined>,
 ): Promise<T> {
