@@ -130,7 +130,7 @@ describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
       await openEach('/api-keys', ['Revoke']);
       await openEach('/schedules', ['Run now', 'Skip next', 'Pause']);
 
-      await show('/schedules?view=month');
+      await show('/schedules?view=month&day=2090-03-31');
       await page
         .getByRole('button', { name: /nightly/ })
         .first()

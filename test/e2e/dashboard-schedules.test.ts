@@ -115,13 +115,16 @@ describe.skipIf(withoutBrowser)('the calendar of schedules', () => {
     await client.schedules.put({
       name: 'soon',
       everyMs: 86_400_000,
-      startAt: new Date(Date.now() + 3_600_000).toISOString(),
+      startAt: new Date(Date.now() + 300_000).toISOString(),
       template,
     });
-    const [{ page }, { page: other }] = [
-      await open('/schedules?view=month'),
-      await open('/schedules?view=month'),
-    ];
+    // A calendar that has today and tomorrow: of months in whole weeks, tomorrow's has, unless a week begins with it.
+    const tomorrow = new Date(Date.now() + 86_400_000).toLocaleDateString('sv', {
+      timeZone: newYork.timezoneId,
+    });
+    const context = { ...newYork, locale: new Date(tomorrow).getUTCDay() === 1 ? 'en-US' : 'en-GB' };
+    const path = `/schedules?view=month&day=${tomorrow}`;
+    const [{ page }, { page: other }] = [await open(path, { context }), await open(path, { context })];
     const entry = (of: Page) => of.getByRole('button', { name: /soon/ });
     await entry(other).first().waitFor();
     const asked: string[] = [];
