@@ -1,18 +1,12 @@
 /** The progress of a job: nothing has happened yet but what a test says. */
-import type { JobProgress } from '../../src/domain/progress/progress.ts';
+import { type JobProgress, jobProgress } from '../../src/domain/progress/progress.ts';
+
+const nothing = Object.entries(jobProgress.shape).map(([name, type]) => [
+  name,
+  [null, 0, false, 'j'].find((value) => type.safeParse(value).success),
+]);
 
 export const progressOf = (given: Partial<JobProgress>): JobProgress => ({
-  jobId: 'j',
-  generation: 0,
-  completions: 0,
-  itemCount: 0,
-  succeeded: 0,
-  failed: 0,
-  cancelled: 0,
-  sealed: false,
-  startedAt: null,
-  completedAt: null,
-  outcome: null,
-  cancelReason: null,
+  ...(Object.fromEntries(nothing) as JobProgress),
   ...given,
 });

@@ -8,7 +8,7 @@ import { cancelReasons, type JobOutcome, jobOutcomes, jobStatus } from '../items
 
 const count = z.int().min(0);
 /** Servers tell each other the same. */
-const jobProgress = z.object({
+export const jobProgress = z.object({
   jobId: z.string(),
   /** How often the job was reopened: counts only grow within one generation. */
   generation: count,
