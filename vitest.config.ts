@@ -14,8 +14,8 @@ const alone = [
 ];
 
 /**
- * Processes that are killed, clients that are hostile, browsers and other programs around, files and tables that are large: they take long, and have a command
- * of their own.
+ * Processes that are killed, commands that run on, clients that are hostile, browsers and other programs around, files and tables that are large: they take
+ * long, and have a command of their own.
  */
 const faults = [
   'test/{conformance,crash,deploy,e2e,packages,releases,tools}/**/*.test.ts',
@@ -23,11 +23,11 @@ const faults = [
   'test/events/{transport,redis-faults,redis-kinds,relay-processes}.test.ts',
   'test/server/{health,hostile*,object-store,overload}.test.ts',
   'test/cli/{canaries-left,encryption,processes}.test.ts',
-  'test/client/outage.test.ts',
+  'test/client/{documented-watchers,outage}.test.ts',
   'test/domain/{jobs/job-list-costs,claims/lease-costs}.test.ts',
   'test/schema/foreign-rows.test.ts',
   'test/server/{file-imports,storage-limits,tenants-together,uploads}.test.ts',
-  'test/cli/{dead-letters,demo,doctor,output,parent,watch}.test.ts',
+  'test/cli/{dead-letters,demo,doctor,import,import-upload,output,parent,watch,work}.test.ts',
   'test/db/migrate.test.ts',
 ];
 

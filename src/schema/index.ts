@@ -13,6 +13,7 @@ import './files/file.ts';
 import './files/file-lists.ts';
 import './core/errors.ts';
 import './progress/progress.ts';
+import './progress/tree-progress.ts';
 import './claims/assignment.ts';
 import './items/job-item.ts';
 import './items/item-failures.ts';

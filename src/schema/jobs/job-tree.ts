@@ -8,7 +8,8 @@ import { NotFoundError } from '../../errors.ts';
 import { builder } from '../core/builder.ts';
 import { createLoader } from '../core/loader.ts';
 import { seesWhole } from '../core/scope.ts';
-import { JobOutcome, TreeProgress, type TreeState } from '../progress/progress.ts';
+import { JobOutcome } from '../progress/progress.ts';
+import { TreeProgress, type TreeState } from '../progress/tree-progress.ts';
 import { CallbackTrigger } from './inputs.ts';
 import { changedJobs } from './read-jobs.ts';
 

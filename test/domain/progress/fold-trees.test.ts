@@ -178,7 +178,7 @@ async function make({ tree, counts = {}, isNew = false, prepare }: Kind, count: 
 const statesOf = async (roots: readonly string[]) => {
   const rows = await t.db.query<{ root_id: string; state: unknown }>(
     `select j.root_id, jsonb_agg(
-       (to_jsonb(p) - '{job_id,started_at,completed_at,changed_at,pace}'::text[]) || jsonb_build_object(
+       (to_jsonb(p) - '{job_id,pace}'::text[] - array(select k from jsonb_object_keys(to_jsonb(p)) k where k like '%_at')) || jsonb_build_object(
          'started', p.started_at is not null, 'completed', p.completed_at is not null, 'complete', t.completed_at is not null, 'ended', (select sum(n) from unnest(p.pace[2:7]) n),
          'sealed', j.sealed_at is not null, 'waits', j.waits, 'cancelled_at', j.cancelled_at is not null, 'reason', j.cancel_reason,
          'deltas', (select count(*) from jobtree.progress_delta d where d.job_id = j.id),
