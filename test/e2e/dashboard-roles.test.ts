@@ -1,12 +1,14 @@
-/** The dashboard as each role has it: nothing on it fails, and nothing is offered that the server then refuses. */
-import type { Page } from 'playwright-core';
+/** The dashboard as each role has it, however somebody signs in: nothing on it fails, and nothing is offered that the server then refuses. */
+import type { Browser, Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Role } from '../../src/domain/access/rights.ts';
+import type { App } from '../../src/server/create-app.ts';
 import { useBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard, prepare, screens } from '../support/dashboard.ts';
-import { createDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 
 interface Restriction {
   readonly types?: readonly string[];
@@ -15,16 +17,18 @@ interface Restriction {
   readonly isOfTree?: boolean;
 }
 
+type Way = 'a key' | 'an issuer' | 'a proxy';
+
 const types = ['import', 'ship'];
 /** With how many pages the menu has. */
-const rights: readonly (readonly [Role, Restriction, pages: number])[] = [
-  ['admin', {}, 12],
-  ['admin', { tenant: 'acme' }, 11],
-  ['operator', { types }, 6],
-  ['operator', { isOfTree: true }, 0],
-  ['producer', {}, 8],
-  ['watcher', { types }, 6],
-  ['worker', {}, 0],
+const rights: readonly (readonly [Role, Restriction, Way, pages: number])[] = [
+  ['admin', {}, 'a key', 12],
+  ['admin', { tenant: 'acme' }, 'a proxy', 11],
+  ['operator', { types }, 'a key', 6],
+  ['operator', { isOfTree: true }, 'a key', 0],
+  ['producer', {}, 'an issuer', 8],
+  ['watcher', { types }, 'a key', 6],
+  ['worker', {}, 'a key', 0],
 ];
 
 /** Of those that end what the others are about. */
@@ -74,26 +78,76 @@ async function carryOut(page: Page, name: string): Promise<void> {
   await settle(page);
 }
 
+interface Scope {
+  readonly types?: readonly string[];
+  readonly tenant?: string;
+  readonly rootIds?: readonly string[];
+}
+type Enter = (browser: Browser, db: TestDatabase, role: Role, scope: Scope) => Promise<Entered>;
+interface Entered extends Awaited<ReturnType<typeof openDashboard>> {
+  readonly app: App;
+}
+
+/** Signs in as somebody who has one role. */
+const enter: Readonly<Record<Way, Enter>> = {
+  'a key': async (browser, db, role, scope) => {
+    const app = await start(db, { JOBTREE_AUTH: 'keys' });
+    const { key } = await makeKey(db, [role], scope);
+    const opened = await openDashboard(browser, app.url, '/');
+    await opened.page.getByLabel('Key or token').fill(key);
+    await opened.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await opened.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    return { app, ...opened };
+  },
+  'an issuer': async (browser, db, role) => {
+    const port = String(await freePort());
+    const issuer = await startIssuer([`http://127.0.0.1:${port}/dashboard/`]);
+    onTestFinished(() => issuer.close());
+    issuer.roles.set('eve', [role]);
+    const app = await start(db, { ...issuer.settings, JOBTREE_PORT: port });
+    const opened = await openDashboard(browser, app.url, '/', { origins: [issuer.url] });
+    await opened.page.getByRole('button', { name: /^Sign in at localhost/ }).click();
+    await opened.page.getByLabel('Name').fill('eve');
+    await opened.page.getByRole('button', { name: 'Continue' }).click();
+    await opened.page.getByText('token eve').waitFor();
+    return { app, ...opened };
+  },
+  'a proxy': async (browser, db, role, { tenant = '' }) => {
+    const secret = 'a secret of 32 characters or more';
+    const app = await start(db, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_SECRET: secret });
+    const extraHTTPHeaders = {
+      'jobtree-proxy-secret': secret,
+      'x-forwarded-user': 'eve',
+      'x-forwarded-roles': role,
+      'x-forwarded-tenant': tenant,
+    };
+    const opened = await openDashboard(browser, app.url, '/', { context: { extraHTTPHeaders } });
+    await opened.page.getByText('user eve').waitFor();
+    return { app, ...opened };
+  },
+};
+
+async function start(db: TestDatabase, settings: Record<string, string>): Promise<App> {
+  const app = await startServer(db.url, settings);
+  onTestFinished(() => app.close());
+  return app;
+}
+
 describe.skipIf(withoutBrowser)('the dashboard by role', () => {
   const browser = useBrowser();
 
-  it.each(rights)('%s %j', { timeout: 240_000 }, async (role, { isOfTree, ...scope }, pages) => {
+  it.each(rights)('%s %j by %s', { timeout: 240_000 }, async (role, { isOfTree, ...scope }, way, pages) => {
     const db = await createDatabase();
     const open = await startServer(db.url);
-    const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
     onTestFinished(async () => {
-      await Promise.all([app.close(), open.close()]);
+      await open.close();
       await db.drop();
     });
     const ids = await prepare(open.url);
     const rootIds = isOfTree ? { rootIds: [ids.imports.slice('Job:'.length)] } : {};
-    const { key } = await makeKey(db, [role], { ...scope, ...rootIds });
     // The first of all keys is revoked, which must not be its own.
+    const { app, page, problems } = await enter[way](browser, db, role, { ...scope, ...rootIds });
     await makeKey(db, ['watcher'], { ...scope, name: '1' });
-    const { page, problems } = await openDashboard(browser, app.url, '/');
-    await page.getByLabel('Key or token').fill(key);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
     await settle(page);
     expect(await page.getByRole('navigation', { name: 'Pages' }).locator('a').count()).toBe(pages);
     const refusals = refusalsOf(page);

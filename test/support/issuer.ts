@@ -127,7 +127,7 @@ async function showSignIn(provider: Provider, request: IncomingMessage, response
   const name = new URL(request.url ?? '', 'http://issuer').searchParams.get('name');
   if (name === null)
     response.setHeader('content-type', 'text/html').end(
-      `<!doctype html><html lang="en"><title>Issuer</title><form>
+      `<!doctype html><html lang="en"><title>Issuer</title><link rel="icon" href="data:,"><form>
       <label>Name <input name="name"></label><button>Continue</button></form></html>`,
     );
   else
