@@ -16,6 +16,7 @@ import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import { cancelOperation, readOperations, startOperation } from '../../src/domain/operations/operations.ts';
 import { runSome } from '../../src/domain/operations/run-operation.ts';
 import { foldProgress, foldTrees } from '../../src/domain/progress/fold-progress.ts';
+import { readProgress } from '../../src/domain/progress/progress.ts';
 import { reportOutcomes } from '../../src/domain/reports/report-outcomes.ts';
 import { deleteJob } from '../../src/domain/retention/delete-job.ts';
 import { assignmentIdOf, type ItemKey, splitAssignmentId } from '../../src/domain/values/ids.ts';
@@ -123,7 +124,10 @@ describe('add against seal', () => {
     const { type, jobId, held } = await lease(1, { toleratedFailureCount: 0, maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: idsOf(held)[0] ?? '', failure }]);
     await addWithoutGap(jobId, async () => {
-      expect((await t.fold(jobId))[type]).toMatchObject({ failed: 1, sealed: true, completedAt: null });
+      const [fold] = (await foldTrees(t.engine, [{ rootId: jobId, fromDelta: 0 }])).values();
+      expect(fold).toMatchObject({ retry: true });
+      const progress = await readProgress(t.engine.database, [jobId]);
+      expect(progress).toMatchObject([{ failed: 1, sealed: false, completedAt: null }]);
       await expect(addItems(t.engine, jobId, [{}], { seal: false })).rejects.toThrow(JobSealedError);
     });
     await t.finish();

@@ -42,8 +42,8 @@ begin
     from job j
     left join (select i.job_id, count(*) as items, sum(i.payload_bytes) as bytes from item i group by i.job_id) s on s.job_id = j.id
   ), counted as (
-    insert into jobtree.job_progress (job_id, version, is_root, open_jobs, item_count, bytes)
-    select f.id, 0, f.id = f.root_id, case when f.id = f.root_id then f.jobs else 0 end,
+    insert into jobtree.job_progress (job_id, version, is_root, sealed, open_jobs, item_count, bytes)
+    select f.id, 0, f.id = f.root_id, f.is_sealed, case when f.id = f.root_id then f.jobs else 0 end,
       case when p_counted then f.items else 0 end, case when p_counted then f.bytes else 0 end
     from filled f
   ), left_to_folds as (

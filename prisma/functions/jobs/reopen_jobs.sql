@@ -45,7 +45,7 @@ begin
     cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
   ), reopened as (
     update jobtree.job_progress p
-    set version = p.version + 1, generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
+    set version = p.version + 1, sealed = p.sealed and p.job_id <> all (v_fed), generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
       completed_at = case when not k.opened then p.completed_at end, outcome = case when not k.opened then p.outcome end, changed_at = clock_timestamp(),
       open_jobs = p.open_jobs + case when p.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
       tree_outcome = case when p.is_root then (

@@ -1,5 +1,5 @@
--- The jobs of trees that may end once their deltas are read, or have too many failures for the number of their items, if no transaction is
--- adding to them: as long as this transaction lasts, what is read of them from now on is exact.
+-- The jobs of trees that were sealed or may end once their deltas are read, or have too many failures for the number of their items, if no
+-- transaction is adding to them: as long as this transaction lasts, what is read of them from now on is exact.
 --
 -- p_root_ids the trees
 -- returns    up to 2,000 jobs in each layer, since Postgres has room for a limited number of locks; the caller tries again with what is left
@@ -22,7 +22,8 @@ begin
     cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
     where j.sealed_at is not null and p.completed_at is null
       and (
-        not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+        not p.sealed
+        or not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
         or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.

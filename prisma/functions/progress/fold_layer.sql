@@ -1,6 +1,6 @@
 -- Folds the deltas of trees once: adds them to the counters, and ends the jobs of which all items are done. What follows from that is the caller's
--- to do (fold_trees). A job ends only if all its deltas were read while nothing could be added to it (exact_jobs), and so does a percentage of
--- failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
+-- to do (fold_trees). A job ends, and counts as sealed, only if all its deltas were read while nothing could be added to it (exact_jobs), and so does
+-- a percentage of failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
 --
 -- p_root_ids the trees, none twice, whose rows are locked
 -- p_from     for each tree the delta to read from
@@ -46,7 +46,7 @@ begin
       p.tid, p.state, p.job_id, p.is_root, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
       p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
       p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
-      p.completed_at, p.bytes + s.bytes as bytes,
+      p.completed_at, s.is_read and p.completed_at is null as is_open, p.sealed as is_sealed, p.bytes + s.bytes as bytes,
       case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
       j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at,
       j.tolerated_failure_count, j.tolerated_failure_percentage, p.job_id in (select e from unnest(v_exact) e) as is_exact
@@ -56,14 +56,14 @@ begin
     ) p
     cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
   ), compared as (
-    select c.*, c.is_read and c.completed_at is null and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
-      c.is_read and c.completed_at is null and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
-      c.is_read and c.completed_at is null and c.cancelled_at is null and c.sealed_at is not null
-        and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
+    select c.*, c.is_open and c.sealed_at is not null and not c.is_sealed as seals,
+      c.is_open and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
+      c.is_open and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
+      c.is_open and c.cancelled_at is null and c.sealed_at is not null and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
     from counted c
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
-      (c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
+      (c.seals or c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
       case when c.failed_at is not null then 'FAILED' when c.cancelled_at is not null then 'CANCELLED' when c.failed = 0 then 'SUCCEEDED'
         when c.succeeded > 0 then 'PARTIAL' else 'FAILED' end as verdict
     from compared c
@@ -87,7 +87,8 @@ begin
     ))
   ), written as (
     update jobtree.job_progress p
-    set version = p.version + 1, changed_at = v_now, item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
+    set version = p.version + 1, changed_at = v_now, sealed = p.sealed or f.seals and f.is_exact,
+      item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
       bytes = f.bytes, pace = f.pace, started_at = f.started_at, completions = p.completions + f.ends::integer,
       completed_at = case when f.ends then v_now else p.completed_at end, outcome = case when f.ends then f.verdict else p.outcome end,
       open_jobs = p.open_jobs - f.root_ending, tree_failed = p.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,

@@ -23,7 +23,7 @@ begin
         join jobtree.job j on j.id = r.job_id
         cross join lateral (
           select r.job_id as "jobId", r.generation, r.item_count as "itemCount", r.succeeded, r.failed, r.cancelled,
-            j.sealed_at is not null as sealed, floor(extract(epoch from r.started_at) * 1000) as "startedAt",
+            r.sealed, floor(extract(epoch from r.started_at) * 1000) as "startedAt",
             floor(extract(epoch from r.completed_at) * 1000) as "completedAt", r.outcome, j.cancel_reason as "cancelReason", r.completions
         ) s
       ) p

@@ -92,6 +92,7 @@ create table "jobtree"."job_progress" (
   "job_id" uuid not null,
   "version" bigint not null,
   "is_root" boolean not null,
+  "sealed" boolean not null default false,
   "generation" integer not null default 0,
   "item_count" bigint not null default 0,
   "succeeded" bigint not null default 0,

@@ -1654,8 +1654,8 @@ as $$
   select greatest(1, least(128, 1000000 / greatest(p_largest, 1)))
 $$;
 
--- The jobs of trees that may end once their deltas are read, or have too many failures for the number of their items, if no transaction is
--- adding to them: as long as this transaction lasts, what is read of them from now on is exact.
+-- The jobs of trees that were sealed or may end once their deltas are read, or have too many failures for the number of their items, if no
+-- transaction is adding to them: as long as this transaction lasts, what is read of them from now on is exact.
 --
 -- p_root_ids the trees
 -- returns    up to 2,000 jobs in each layer, since Postgres has room for a limited number of locks; the caller tries again with what is left
@@ -1682,7 +1682,8 @@ begin
     cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
     where j.sealed_at is not null and p.completed_at is null
       and (
-        not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+        not p.sealed
+        or not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
         or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
@@ -2397,8 +2398,8 @@ begin
     from job j
     left join (select i.job_id, count(*) as items, sum(i.payload_bytes) as bytes from item i group by i.job_id) s on s.job_id = j.id
   ), counted as (
-    insert into jobtree.job_progress (job_id, version, is_root, open_jobs, item_count, bytes)
-    select f.id, 0, f.id = f.root_id, case when f.id = f.root_id then f.jobs else 0 end,
+    insert into jobtree.job_progress (job_id, version, is_root, sealed, open_jobs, item_count, bytes)
+    select f.id, 0, f.id = f.root_id, f.is_sealed, case when f.id = f.root_id then f.jobs else 0 end,
       case when p_counted then f.items else 0 end, case when p_counted then f.bytes else 0 end
     from filled f
   ), left_to_folds as (
@@ -2577,8 +2578,8 @@ end
 $$;
 
 -- Folds the deltas of trees once: adds them to the counters, and ends the jobs of which all items are done. What follows from that is the caller's
--- to do (fold_trees). A job ends only if all its deltas were read while nothing could be added to it (exact_jobs), and so does a percentage of
--- failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
+-- to do (fold_trees). A job ends, and counts as sealed, only if all its deltas were read while nothing could be added to it (exact_jobs), and so does
+-- a percentage of failures count; trees in which that matters, but of which not all deltas were to be read, are left as they are.
 --
 -- p_root_ids the trees, none twice, whose rows are locked
 -- p_from     for each tree the delta to read from
@@ -2628,7 +2629,7 @@ begin
       p.tid, p.state, p.job_id, p.is_root, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
       p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
       p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
-      p.completed_at, p.bytes + s.bytes as bytes,
+      p.completed_at, s.is_read and p.completed_at is null as is_open, p.sealed as is_sealed, p.bytes + s.bytes as bytes,
       case when s.is_read then jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) else p.pace end as pace,
       j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as has_followers, j.failed_at, j.cancelled_at,
       j.tolerated_failure_count, j.tolerated_failure_percentage, p.job_id in (select e from unnest(v_exact) e) as is_exact
@@ -2638,14 +2639,14 @@ begin
     ) p
     cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
   ), compared as (
-    select c.*, c.is_read and c.completed_at is null and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
-      c.is_read and c.completed_at is null and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
-      c.is_read and c.completed_at is null and c.cancelled_at is null and c.sealed_at is not null
-        and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
+    select c.*, c.is_open and c.sealed_at is not null and not c.is_sealed as seals,
+      c.is_open and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
+      c.is_open and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
+      c.is_open and c.cancelled_at is null and c.sealed_at is not null and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
     from counted c
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
-      (c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
+      (c.seals or c.is_even or c.is_over_share) and not c.is_exact and not c.is_over as is_busy,
       case when c.failed_at is not null then 'FAILED' when c.cancelled_at is not null then 'CANCELLED' when c.failed = 0 then 'SUCCEEDED'
         when c.succeeded > 0 then 'PARTIAL' else 'FAILED' end as verdict
     from compared c
@@ -2669,7 +2670,8 @@ begin
     ))
   ), written as (
     update jobtree.job_progress p
-    set version = p.version + 1, changed_at = v_now, item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
+    set version = p.version + 1, changed_at = v_now, sealed = p.sealed or f.seals and f.is_exact,
+      item_count = f.item_count, succeeded = f.succeeded, failed = f.failed, cancelled = f.cancelled,
       bytes = f.bytes, pace = f.pace, started_at = f.started_at, completions = p.completions + f.ends::integer,
       completed_at = case when f.ends then v_now else p.completed_at end, outcome = case when f.ends then f.verdict else p.outcome end,
       open_jobs = p.open_jobs - f.root_ending, tree_failed = p.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
@@ -6342,7 +6344,7 @@ begin
     cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
   ), reopened as (
     update jobtree.job_progress p
-    set version = p.version + 1, generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
+    set version = p.version + 1, sealed = p.sealed and p.job_id <> all (v_fed), generation = p.generation + k.opened::integer, failed = p.failed - k.replayed,
       completed_at = case when not k.opened then p.completed_at end, outcome = case when not k.opened then p.outcome end, changed_at = clock_timestamp(),
       open_jobs = p.open_jobs + case when p.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
       tree_outcome = case when p.is_root then (
@@ -7680,7 +7682,7 @@ begin
         join jobtree.job j on j.id = r.job_id
         cross join lateral (
           select r.job_id as "jobId", r.generation, r.item_count as "itemCount", r.succeeded, r.failed, r.cancelled,
-            j.sealed_at is not null as sealed, floor(extract(epoch from r.started_at) * 1000) as "startedAt",
+            r.sealed, floor(extract(epoch from r.started_at) * 1000) as "startedAt",
             floor(extract(epoch from r.completed_at) * 1000) as "completedAt", r.outcome, j.cancel_reason as "cancelReason", r.completions
         ) s
       ) p

@@ -16,6 +16,7 @@ export const jobProgress = z.object({
   succeeded: count,
   failed: count,
   cancelled: count,
+  /** It is sealed, and all its items are counted. */
   sealed: z.boolean(),
   /** Milliseconds since 1970, when the first item was claimed. */
   startedAt: z.number().nullable(),
@@ -155,7 +156,7 @@ export function isNewer(next: JobProgress, known: JobProgress | undefined): bool
 }
 
 /** Named explicitly: servers keep prepared statements, and a column that the next release adds would change what `*` returns. */
-const columns = `p.job_id as "jobId", p.generation, p.item_count as "itemCount", p.succeeded, p.failed, p.cancelled, j.sealed_at is not null as sealed,
+const columns = `p.job_id as "jobId", p.generation, p.item_count as "itemCount", p.succeeded, p.failed, p.cancelled, p.sealed,
              floor(extract(epoch from p.started_at) * 1000)::bigint as "startedAt", floor(extract(epoch from p.completed_at) * 1000)::bigint as "completedAt",
              p.outcome, j.cancel_reason as "cancelReason", p.completions`;
 
@@ -192,9 +193,9 @@ export async function readTreeCounts(
   >({
     name: 'read_tree_counts',
     text: `select j.root_id, sum(p.generation)::bigint as generations,
-             sum(p.item_count + p.succeeded + p.failed + p.cancelled + (j.sealed_at is not null)::int + (p.started_at is not null)::int
+             sum(p.item_count + p.succeeded + p.failed + p.cancelled + p.sealed::int + (p.started_at is not null)::int
                + (p.completed_at is not null)::int)::bigint as steps,
-             max(p.open_jobs) filter (where j.id = j.root_id) as "openJobs", count(*) filter (where j.sealed_at is null) as "unsealedJobs", count(*) as jobs,
+             max(p.open_jobs) filter (where j.id = j.root_id) as "openJobs", count(*) filter (where not p.sealed) as "unsealedJobs", count(*) as jobs,
              sum(p.item_count)::bigint as "itemCount", sum(p.succeeded)::bigint as succeeded, sum(p.failed)::bigint as failed,
              sum(p.cancelled)::bigint as cancelled, max(p.tree_outcome) filter (where j.id = j.root_id and p.open_jobs = 0) as outcome
            from jobtree.job j ${latestProgress}

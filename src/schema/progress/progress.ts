@@ -129,7 +129,8 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     }),
     sealed: t.exposeBoolean('sealed', {
       seenBy: 'PROGRESS',
-      description: 'Whether no more items will come.',
+      description:
+        'Whether no more items will come: the job is sealed, and all that was added to it before is counted, which may be a moment after its `sealedAt`.',
     }),
     revision: t.string({
       seenBy: 'PROGRESS',
