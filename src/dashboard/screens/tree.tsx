@@ -87,7 +87,14 @@ export default function TreeScreen() {
   const missing = <Missing words={t.tree.gone} />;
   return (
     <Answer query={query} missing={missing}>
-      {({ job }) => (job == null ? missing : <Shown root={job.root} value={value} id={id} query={query} />)}
+      {({ job }) =>
+        job == null ? (
+          missing
+        ) : (
+          // What is entered for one tree is not for another.
+          <Shown key={job.root.id} root={job.root} value={value} id={id} query={query} />
+        )
+      }
     </Answer>
   );
 }
