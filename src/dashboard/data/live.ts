@@ -60,7 +60,7 @@ export function pause(isPaused: boolean): void {
   for (const one of shown.values()) one.restart();
 }
 
-/** Asks again for what is shown, after a change of one's own; what was over may go on by it. */
+/** Asks again for what is shown, after a change of one's own; what was over, or was refused, may go on by it. */
 export function askAgain(): void {
   for (const one of shown.values()) if (one.isAnswer || one.isOver) one.restart();
 }
@@ -164,6 +164,7 @@ class Shown {
       this.#isOver = !signal.aborted && !freshness.isPaused;
     } catch (error) {
       if (!(error instanceof JobtreeError)) throw error;
+      this.#isOver = true;
       this.#show({ ...this.state, error });
     }
   }

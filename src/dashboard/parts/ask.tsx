@@ -47,6 +47,13 @@ export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void
   );
 }
 
+type Asked = Pick<UseQueryResult, 'error' | 'refetch'>;
+
+/** Why what is shown could not be read again. */
+export function ProblemOf({ query }: { query: Asked }) {
+  return query.error !== null && <Problem error={query.error} onRetry={() => void query.refetch()} />;
+}
+
 export function Answer<T>({
   query,
   missing,
@@ -60,7 +67,13 @@ export function Answer<T>({
   const t = useTexts();
   // What was there may have been deleted since.
   if (missing !== undefined && isMissing(query.error)) return missing;
-  if (query.data !== undefined) return children(query.data);
-  if (query.error !== null) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
-  return <p className="quiet">{t.loading}</p>;
+  if (query.isPending) return <p className="quiet">{t.loading}</p>;
+  // What is wrong with a further page is said where it would be.
+  const isOfMore = 'isFetchNextPageError' in query && query.isFetchNextPageError;
+  return (
+    <>
+      {!isOfMore && <ProblemOf query={query} />}
+      {query.data !== undefined && children(query.data)}
+    </>
+  );
 }

@@ -6,7 +6,7 @@ import { ask } from '../data/connection.ts';
 import { useFollowing } from '../data/follow.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
-import { Problem } from './ask.tsx';
+import { ProblemOf } from './ask.tsx';
 import { Count } from './progress.tsx';
 import { type Column, Table } from './table.tsx';
 
@@ -23,9 +23,7 @@ export function Causes({ rootId, failed }: { rootId: string; failed: number }) {
   const { groups = [], hasMore = false } = query.data?.job?.treeDeadLetters ?? {};
   // Discarded items still count as failed, so that is told of by nobody.
   useFollowing(query, { mark: String(failed), isOpen: groups.length > 0 });
-  if (query.data === undefined && query.error !== null)
-    return <Problem error={query.error} onRetry={() => void query.refetch()} />;
-  if (groups.length === 0) return null;
+  if (groups.length === 0) return <ProblemOf query={query} />;
   const columns: readonly Column<Cause>[] = [
     {
       title: t.deadLetters.pattern,
@@ -39,6 +37,7 @@ export function Causes({ rootId, failed }: { rootId: string; failed: number }) {
   return (
     <section aria-label={t.causes.title}>
       <h2>{t.causes.title}</h2>
+      <ProblemOf query={query} />
       <Table
         label={t.causes.title}
         rows={groups}

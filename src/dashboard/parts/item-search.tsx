@@ -8,6 +8,7 @@ import { useOnScreen } from '../data/on-screen.ts';
 import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 import { type ItemRow, ItemTable } from './items.tsx';
+import { LiveProblem } from './live-list.tsx';
 
 /** What is looked for: a text, or the value that a path leads to. */
 export interface Sought {
@@ -74,7 +75,7 @@ export function FoundItems({ jobId, itemCount, ...sought }: { jobId: string; ite
   const { items, searched, from } = found;
   const isRunning = isOn && from !== undefined;
   const all = Math.max(itemCount, searched);
-  const { current, onShown } = useCurrent(items);
+  const { current, live, onShown } = useCurrent(items);
   const words = t.itemSearch.searched(searched, all, items.length);
   return (
     <>
@@ -96,6 +97,7 @@ export function FoundItems({ jobId, itemCount, ...sought }: { jobId: string; ite
         )}
       </p>
       {error !== undefined && <Problem error={error} />}
+      <LiveProblem live={live} />
       <ItemTable items={current} onShown={onShown} />
     </>
   );
@@ -140,12 +142,13 @@ const idOf = ({ id }: ItemRow) => id;
 /** They are found once, and followed as long as they are on the screen; others are what they were when they were. */
 function useCurrent(items: readonly ItemRow[]) {
   const [ids, onShown] = useOnScreen(idOf);
-  const { value } = useAnswer(LiveItemRows, ids && { ids: ids.slice(0, mostFollowed) });
+  const live = useAnswer(LiveItemRows, ids && { ids: ids.slice(0, mostFollowed) });
   const known = useRef(new Map<string, ItemRow>()).current;
+  const { value } = live;
   const current = useMemo(() => {
     for (const node of value?.nodes ?? [])
       if (node != null && 'id' in node) known.set(node.id, node as ItemRow);
     return items.map((item) => known.get(item.id) ?? item);
   }, [items, value, known]);
-  return { current, onShown };
+  return { current, live, onShown };
 }

@@ -5,7 +5,7 @@ import { ask } from '../data/connection.ts';
 import { useFollowing } from '../data/follow.ts';
 import { pushedOf } from '../data/sources.ts';
 import { useTexts } from '../texts/all.ts';
-import { Problem } from './ask.tsx';
+import { ProblemOf } from './ask.tsx';
 import { Count, State } from './progress.tsx';
 import { Swatch } from './strip.tsx';
 
@@ -21,8 +21,7 @@ export function JobCounts({ jobId, progress }: { jobId: string; progress: JobSta
   const query = useQuery(pendingOf(jobId));
   const pushed = pushedOf(progress);
   useFollowing(query, pushed);
-  const { data, error } = query;
-  const pending = pushed.isOpen ? data?.job?.pendingCounts : undefined;
+  const pending = pushed.isOpen ? query.data?.job?.pendingCounts : undefined;
   const counts: [ItemStatus, number][] = [
     ['SUCCEEDED', progress.succeeded],
     ['FAILED', progress.failed],
@@ -49,7 +48,7 @@ export function JobCounts({ jobId, progress }: { jobId: string; progress: JobSta
         {perSecond != null && <li>{t.strip.perSecond(perSecond)}</li>}
         {secondsLeft != null && secondsLeft > 0 && <li>{t.strip.timeLeft(secondsLeft)}</li>}
       </ul>
-      {error !== null && <Problem error={error} />}
+      <ProblemOf query={query} />
     </>
   );
 }

@@ -1,8 +1,11 @@
 /** Lists whose first page is live; what comes after it is read when it is asked for. */
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import type { Live } from '../data/live.ts';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { type ReactNode, useId, useMemo, useRef } from 'react';
+import { useFollowing } from '../data/follow.ts';
+import { askAgain, type Live } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
-import { isMissing, Problem } from './ask.tsx';
+import { isMissing, Problem, ProblemOf } from './ask.tsx';
+import { More } from './pages.tsx';
 
 /** What a screen shows of a live answer: where there is none yet, that it is on its way, or why not. */
 export function LiveAnswer<T>(props: {
@@ -15,15 +18,18 @@ export function LiveAnswer<T>(props: {
   const t = useTexts();
   // What was there may have been deleted since.
   if (missing !== undefined && isMissing(live.error)) return missing;
-  if (live.value !== undefined)
-    return (
-      <>
-        {live.error !== undefined && <Problem error={live.error} />}
-        {children(live.value)}
-      </>
-    );
-  if (live.error !== undefined) return <Problem error={live.error} />;
-  return <p className="quiet">{t.loading}</p>;
+  if (live.value === undefined && live.error === undefined) return <p className="quiet">{t.loading}</p>;
+  return (
+    <>
+      <LiveProblem live={live} />
+      {live.value !== undefined && children(live.value)}
+    </>
+  );
+}
+
+/** Why what is shown is no longer live. */
+export function LiveProblem({ live: { error } }: { live: Live<unknown> }) {
+  return error !== undefined && <Problem error={error} onRetry={askAgain} />;
 }
 
 export interface Continued<N> {
@@ -33,8 +39,8 @@ export interface Continued<N> {
 }
 
 /**
- * The live rows with those that were read after them. Rows that leave the live page while more is shown stay where they are, so
- * nothing falls between the two. `read` reads the rows after one.
+ * The live rows with those that were read after them. What is read begins with the live page as it was by then: rows that leave the live page stay where
+ * they are until all is read again, so nothing falls between the two. `read` reads the rows after one.
  */
 export function useContinued<N>(
   live: readonly N[],
@@ -44,44 +50,40 @@ export function useContinued<N>(
     readonly read: (last: N) => Promise<readonly N[]>;
   },
 ): Continued<N> {
-  const t = useTexts();
-  const { keyOf, pageSize, read } = options;
-  const [later, setLater] = useState<readonly N[]>([]);
-  const [hasMore, setHasMore] = useState(true);
-  const [isReading, setIsReading] = useState(false);
-  const [error, setError] = useState<Error>();
-  const before = useRef(live);
-  useEffect(() => {
-    const now = new Set(live.map(keyOf));
-    const left = before.current.filter((row) => !now.has(keyOf(row)));
-    before.current = live;
-    if (left.length > 0) setLater((rows) => (rows.length === 0 ? rows : [...left, ...rows]));
-  }, [live, keyOf]);
-  const known = new Set(live.map(keyOf));
-  const rows = [...live, ...later.filter((row) => !known.has(keyOf(row)))];
-  const last = rows.at(-1);
-  const readMore = async (from: N) => {
-    setIsReading(true);
-    setError(undefined);
-    try {
-      const next = await read(from);
-      setLater((old) => [...old, ...next]);
-      setHasMore(next.length >= pageSize);
-    } catch (problem) {
-      setError(problem as Error);
-    } finally {
-      setIsReading(false);
-    }
+  const { keyOf, pageSize } = options;
+  const latest = useRef({ live, ...options });
+  latest.current = { live, ...options };
+  const pages = useInfiniteQuery({
+    queryKey: ['continued', useId()],
+    queryFn: ({ pageParam: last }) =>
+      last === undefined ? latest.current.live : latest.current.read(last as N),
+    initialPageParam: undefined as N | undefined,
+    initialData: { pages: [live], pageParams: [undefined] },
+    getNextPageParam: (page) => (page.length >= pageSize ? page.at(-1) : undefined),
+    gcTime: 0,
+  });
+  const { data, refetch, fetchNextPage } = pages;
+  const isContinued = data.pages.length > 1;
+  const mark = useMemo(() => live.map(keyOf).join('\n'), [live, keyOf]);
+  useFollowing(pages, { mark, isOpen: isContinued });
+  const rows = useMemo(() => {
+    const byKey = new Map(live.map((row) => [keyOf(row), row]));
+    if (isContinued)
+      for (const row of data.pages.flat()) if (!byKey.has(keyOf(row))) byKey.set(keyOf(row), row);
+    return [...byKey.values()];
+  }, [live, keyOf, data, isContinued]);
+  /** What the next page comes after may be somewhere else by now, or gone. */
+  const readMore = async () => {
+    await refetch();
+    await fetchNextPage();
   };
-  const isShown = last !== undefined && hasMore && live.length >= pageSize;
+  const { hasNextPage, isRefetchError, isFetchNextPageError } = pages;
   return {
     rows,
-    more: isShown && (
+    more: (hasNextPage || isRefetchError) && (
       <>
-        {error !== undefined && <Problem error={error} />}
-        <button type="button" className="more" disabled={isReading} onClick={() => void readMore(last)}>
-          {isReading ? t.loading : t.more}
-        </button>
+        {!isFetchNextPageError && <ProblemOf query={pages} />}
+        <More pages={pages} read={readMore} />
       </>
     ),
   };

@@ -8,6 +8,7 @@ import {
 import type { Document } from '../../client/document.ts';
 import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Problem } from './ask.tsx';
 
 export interface Paged<N> {
   readonly nodes: readonly N[];
@@ -65,17 +66,23 @@ export function nodesOf<N>({ data }: Pages<N>): readonly N[] {
 
 const none: readonly never[] = [];
 
-export function More<N>({ pages }: { pages: Pages<N> }) {
+/** A button, if there are more of them, and why there are none. */
+export function More<N>({
+  pages,
+  read = pages.fetchNextPage,
+}: {
+  pages: UseInfiniteQueryResult<InfiniteData<N>>;
+  read?: () => Promise<unknown>;
+}) {
   const t = useTexts();
-  if (!pages.hasNextPage) return null;
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, error } = pages;
+  if (!hasNextPage) return null;
   return (
-    <button
-      type="button"
-      className="more"
-      disabled={pages.isFetchingNextPage}
-      onClick={() => void pages.fetchNextPage()}
-    >
-      {pages.isFetchingNextPage ? t.loading : t.more}
-    </button>
+    <>
+      {isFetchNextPageError && <Problem error={error} onRetry={() => void read()} />}
+      <button type="button" className="more" disabled={isFetchingNextPage} onClick={() => void read()}>
+        {isFetchingNextPage ? t.loading : t.more}
+      </button>
+    </>
   );
 }

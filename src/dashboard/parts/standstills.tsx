@@ -1,10 +1,20 @@
 /** Why something is not running: a sentence for each reason, with what it is about and what changes it. */
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Promote, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
+import {
+  Promote,
+  Seal,
+  SetQueue,
+  type StandstillFragment,
+  TreeStandstills as TreeStandstillsQuery,
+} from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { type Pushed, useFollowing } from '../data/follow.ts';
 import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
+import { ProblemOf } from './ask.tsx';
 import { CopyButton } from './copy.tsx';
 import { DiscardItem, ReplayItem } from './dead-item.tsx';
 import { shortId } from './items.tsx';
@@ -31,6 +41,23 @@ export function Standstills({
         ))}
       </ul>
     </section>
+  );
+}
+
+export const standstillsOf = (id: string) =>
+  queryOptions({
+    queryKey: ['standstills', id],
+    queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
+  });
+
+export function TreeStandstills({ id, pushed }: { id: string; pushed: Pushed }) {
+  const query = useQuery(standstillsOf(id));
+  useFollowing(query, pushed);
+  return (
+    <>
+      <ProblemOf query={query} />
+      <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />
+    </>
   );
 }
 

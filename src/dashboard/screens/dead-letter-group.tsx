@@ -32,8 +32,10 @@ export default function DeadLetterGroupScreen() {
   const last = useRef<Group>(undefined);
   // Of which cause it was, if that is known here.
   const gone = <Gone last={last.current?.id === id ? last.current : undefined} />;
+  // A group is gone if the answer lacks it. Whatever else is not there may be one of its items.
+  const isNoId = live.error?.code === 'INVALID_INPUT';
   return (
-    <LiveAnswer live={live} missing={gone}>
+    <LiveAnswer live={live} missing={isNoId ? gone : undefined}>
       {({ node }) => {
         if (node == null || !('id' in node)) return gone;
         last.current = node as Group;

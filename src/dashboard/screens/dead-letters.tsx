@@ -35,7 +35,7 @@ export default function DeadLettersScreen() {
       <h1>{t.deadLetters.title}</h1>
       <p>{t.deadLetters.intro}</p>
       <Filters key={`${type} ${code}`} type={type} code={code} />
-      {(type !== undefined || code !== undefined) && <AllThatMatch chosen={chosen} />}
+      {(type !== undefined || code !== undefined) && <AllThatMatch key={`${type} ${code}`} chosen={chosen} />}
       <LiveAnswer live={live}>
         {({ deadLetterGroups }) => (
           <Groups key={`${type} ${code}`} groups={deadLetterGroups ?? []} chosen={chosen} />

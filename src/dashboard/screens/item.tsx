@@ -36,7 +36,7 @@ export default function ItemScreen() {
   const missing = <Missing words={t.item.gone} />;
   return (
     <LiveAnswer live={live} missing={missing}>
-      {({ item }) => (item == null ? missing : <Facing item={item} />)}
+      {({ item }) => (item == null ? missing : <Facing key={id} item={item} />)}
     </LiveAnswer>
   );
 }

@@ -48,7 +48,7 @@ export default function QueueScreen() {
               <Standstills standstills={queue.standstills} />
               <h2>{t.queues.settings}</h2>
               <Limits queue={queue} />
-              <QueueSettings queue={queue} />
+              <QueueSettings key={type} queue={queue} />
               <History
                 live={history}
                 stepsOf={(value) => value.queue?.history ?? []}

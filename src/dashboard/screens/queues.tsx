@@ -15,7 +15,7 @@ import { ask } from '../data/connection.ts';
 import { toRange } from '../data/history.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { useOnScreen } from '../data/on-screen.ts';
-import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
+import { LiveAnswer, LiveProblem, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -85,22 +85,25 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
     pageSize,
     read: async ({ type }) => (await ask(QueueNames, { find: find ?? null, after: type })).queues ?? [],
   });
-  const { known, onShown } = useShown();
+  const { known, live, onShown } = useShown();
   const all = useMemo<readonly Row[]>(
     () => (queueTotal == null || rows.length === 0 ? rows : [{ total: queueTotal }, ...rows]),
     [queueTotal, rows],
   );
   const columns = columnsOf(known, t);
   return (
-    <Table
-      label={t.queues.title}
-      rows={all}
-      columns={columns}
-      keyOf={keyOf}
-      empty={find === undefined ? t.queues.empty : t.queues.noMatch}
-      more={more}
-      onShown={onShown}
-    />
+    <>
+      <LiveProblem live={live} />
+      <Table
+        label={t.queues.title}
+        rows={all}
+        columns={columns}
+        keyOf={keyOf}
+        empty={find === undefined ? t.queues.empty : t.queues.noMatch}
+        more={more}
+        onShown={onShown}
+      />
+    </>
   );
 }
 
@@ -156,9 +159,9 @@ const shownTypeOf = (row: Row) => ('type' in row ? row.type : undefined);
 function useShown() {
   const [types, onShown] = useOnScreen(shownTypeOf);
   const known = useRef(new Map<string, Queue>());
-  const { value } = useAnswer(LiveQueues, types && { types });
-  for (const queue of value?.queues ?? none) known.current.set(queue.type, queue);
-  return { known: known.current, onShown };
+  const live = useAnswer(LiveQueues, types && { types });
+  for (const queue of live.value?.queues ?? none) known.current.set(queue.type, queue);
+  return { known: known.current, live, onShown };
 }
 
 function TypeCell({ type, queue }: { type: string; queue: Queue | undefined }) {

@@ -14,9 +14,9 @@ import type { Live } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
-import { Answer, Problem } from '../parts/ask.tsx';
+import { Answer } from '../parts/ask.tsx';
 import { Calendar, useFormats } from '../parts/calendar.tsx';
-import { LivePages } from '../parts/live-list.tsx';
+import { LivePages, LiveProblem } from '../parts/live-list.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ScheduleActions } from '../parts/schedule-actions.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -120,7 +120,7 @@ function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: stri
     { from: first.toISOString(), until: until.toISOString(), first: mostShown + 1 },
     ({ schedules }) => schedules,
   );
-  const { rows, problem } = useCurrent(live, nodesOf(pages), () => void pages.refetch());
+  const rows = useCurrent(live, nodesOf(pages), () => void pages.refetch());
   const moves: readonly (readonly [text: string, day: string | undefined])[] = [
     [t.schedules.earlier, previous],
     [t.schedules.today, undefined],
@@ -137,7 +137,7 @@ function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: stri
         ))}
         <span className="quiet">{t.schedules.zone(readerZone())}</span>
       </div>
-      {problem !== undefined && <Problem error={problem} />}
+      <LiveProblem live={live} />
       <Answer query={pages}>
         {() => (
           <>
@@ -167,9 +167,8 @@ function useCurrent(live: LiveRows, calculated: readonly Calculated[], again: ()
     if (known.current !== undefined && known.current !== versions) latest.current();
     known.current = versions;
   }, [versions]);
-  const rows = useMemo(() => {
+  return useMemo(() => {
     const current = new Map(edges?.map(({ node }) => [node.name, node]));
     return calculated.map((row) => ({ ...row, ...current.get(row.name) }));
   }, [edges, calculated]);
-  return { rows, problem: live.error };
 }

@@ -17,17 +17,16 @@ import {
   LiveCompletion,
   Tree,
   type TreeQuery,
-  TreeStandstills as TreeStandstillsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { type Pushed, useFollowing } from '../data/follow.ts';
-import { goOn, useLive } from '../data/live.ts';
+import { askAgain, goOn, type Live, useLive } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { jobsOf, pushedOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
-import { Answer, Missing } from '../parts/ask.tsx';
+import { Answer, Missing, Problem } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { Causes } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
@@ -42,7 +41,7 @@ import { ProgressBar, State } from '../parts/progress.tsx';
 import { ReplayFailures } from '../parts/replay-failures.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Share } from '../parts/share.tsx';
-import { Standstills } from '../parts/standstills.tsx';
+import { standstillsOf, TreeStandstills } from '../parts/standstills.tsx';
 import { ItemStrip, stripOf } from '../parts/strip.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
@@ -74,7 +73,7 @@ export default function TreeScreen() {
   const query = useQuery(treeOf(id));
   // Nothing waits until the tree is there: mostly this is its root.
   const rootId = query.data?.job?.root.id ?? id;
-  const { value, isGone } = useTree(rootId);
+  const { value, error, isGone } = useTree(rootId);
   const { refetch } = query;
   const isDeleted = isGone && query.data !== undefined;
   useEffect(() => {
@@ -87,21 +86,32 @@ export default function TreeScreen() {
   const missing = <Missing words={t.tree.gone} />;
   return (
     <Answer query={query} missing={missing}>
-      {({ job }) => (job == null ? missing : <Shown root={job.root} value={value} id={id} query={query} />)}
+      {({ job }) =>
+        job == null ? (
+          missing
+        ) : (
+          <>
+            {error !== undefined && !isGone && <Problem error={error} onRetry={askAgain} />}
+            {/* What is entered for one tree is not for another. */}
+            <Shown key={job.root.id} root={job.root} value={value} id={id} query={query} />
+          </>
+        )
+      }
     </Answer>
   );
 }
 
 /** What is told of a tree ends when it is complete. From then on it is asked for whether it still is, until somebody reopens or deletes it. */
-function useTree(rootId: string): { readonly value: TreeLive | undefined; readonly isGone: boolean } {
+function useTree(rootId: string): Live<TreeLive> & { readonly isGone: boolean } {
   const key = `jobs ${rootId}`;
-  const { value, error } = useLive(key, jobsOf(rootId));
-  const completion = useAnswer(LiveCompletion, value?.complete ? { id: rootId } : undefined);
+  const live = useLive(key, jobsOf(rootId));
+  const completion = useAnswer(LiveCompletion, live.value?.complete ? { id: rootId } : undefined);
   const isReopened = completion.value?.job?.treeProgress?.complete === false;
   useEffect(() => {
     if (isReopened) goOn(key);
   }, [isReopened, key]);
-  return { value, isGone: [error, completion.error].some((one) => one?.code === 'NOT_FOUND') };
+  const error = live.error ?? completion.error;
+  return { ...live, ...(error && { error }), isGone: error?.code === 'NOT_FOUND' };
 }
 
 function Shown({
@@ -189,18 +199,6 @@ function Shown({
       )}
     </>
   );
-}
-
-const standstillsOf = (id: string) =>
-  queryOptions({
-    queryKey: ['standstills', id],
-    queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
-  });
-
-function TreeStandstills({ id, pushed }: { id: string; pushed: Pushed }) {
-  const query = useQuery(standstillsOf(id));
-  useFollowing(query, pushed);
-  return <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />;
 }
 
 const statusOf = (name: string | undefined) => itemStatuses.find((one) => one === name);

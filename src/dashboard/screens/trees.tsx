@@ -3,10 +3,10 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo } from 'react';
 import { type TreeRowFragment, type TreeStateFragment, Trees } from '../../generated/dashboard-first.ts';
 import { useAsComplete, useCompleteTrees } from '../data/complete-trees.ts';
-import { useLive } from '../data/live.ts';
+import { askAgain, useLive } from '../data/live.ts';
 import { type NewestLive, newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { toFilter } from '../data/tree-search.ts';
-import { Problem } from '../parts/ask.tsx';
+import { Answer, Problem } from '../parts/ask.tsx';
 import { More, nodesOf, type Pages, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -32,7 +32,6 @@ export function TreesScreen() {
   const found = nodesOf(pages);
   const rows = useMemo(() => merge(found, live.value, isNewest), [found, live.value, isNewest]);
   useNoGap(pages, isNewest ? live.value : undefined);
-  const error = live.error ?? pages.error;
   // Until then, it may yet be told of any.
   const complete = useCompleteTrees();
   const isTold = (id: string) => isNewest && live.value?.trees.has(id) !== false;
@@ -60,20 +59,20 @@ export function TreesScreen() {
       <Suspense fallback={<div className="tree-filters" />}>
         <TreeFilters />
       </Suspense>
-      {error !== null && error !== undefined ? (
-        <Problem error={error} onRetry={() => void pages.refetch()} />
-      ) : pages.isPending ? (
-        <p className="quiet">{t.loading}</p>
-      ) : (
-        <Table
-          label={t.trees.title}
-          rows={rows}
-          columns={columns}
-          keyOf={({ id }) => id}
-          empty={pages.hasNextPage ? t.trees.searched : isAll ? t.trees.first : t.trees.empty}
-          more={<More pages={pages} />}
-        />
-      )}
+      {/* What refuses the one mostly refuses the other. */}
+      {live.error !== undefined && pages.error === null && <Problem error={live.error} onRetry={askAgain} />}
+      <Answer query={pages}>
+        {() => (
+          <Table
+            label={t.trees.title}
+            rows={rows}
+            columns={columns}
+            keyOf={({ id }) => id}
+            empty={pages.hasNextPage ? t.trees.searched : isAll ? t.trees.first : t.trees.empty}
+            more={<More pages={pages} />}
+          />
+        )}
+      </Answer>
     </>
   );
 }

@@ -14,7 +14,7 @@ import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { useOnScreen } from '../data/on-screen.ts';
 import { shortId } from '../parts/items.tsx';
-import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
+import { LiveAnswer, LiveProblem, useContinued } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
@@ -107,7 +107,7 @@ function Connected({ workers }: { workers: readonly WorkerRow[] }) {
     pageSize,
     read: async ({ name }) => (await ask(WorkerNames, { after: name })).workers ?? [],
   });
-  const { known, onShown } = useShown(rows);
+  const { known, live, onShown } = useShown(rows);
   const held = (what: { readonly worker: string; readonly type?: string }, children: ReactNode) => (
     <Link key={what.type} to="/workers" search={{ ...(slow && { slow }), ...what }}>
       {children}
@@ -135,6 +135,7 @@ function Connected({ workers }: { workers: readonly WorkerRow[] }) {
     <>
       {/* Of some of them the counts would mean nothing. */}
       {!more && <Versions workers={rows} />}
+      <LiveProblem live={live} />
       <Table
         label={t.workers.title}
         rows={rows}
@@ -153,9 +154,9 @@ function useShown(rows: readonly WorkerRow[]) {
   const [names, onShown] = useOnScreen(nameOf);
   const known = useRef(new Map<string, Types>());
   const before = rows[rows.findIndex(({ name }) => name === names?.[0]) - 1];
-  const { value } = useAnswer(LiveWorkers, names && { after: before?.name ?? null, first: names.length });
-  for (const { name, types } of value?.workers ?? none) known.current.set(name, types);
-  return { known: known.current, onShown };
+  const live = useAnswer(LiveWorkers, names && { after: before?.name ?? null, first: names.length });
+  for (const { name, types } of live.value?.workers ?? none) known.current.set(name, types);
+  return { known: known.current, live, onShown };
 }
 
 /** How many workers have each version, if they differ. */
