@@ -12,7 +12,6 @@ import { EventEncoder, type EventEncoderOptions } from './event-encoder.ts';
 import type { Reader, Source } from './reader.ts';
 
 const lateCheckMs = 50;
-const retryMs = 1_000;
 /** How many readers are told before others get their turn. */
 const readersPerTurn = 500;
 /** Stands for the event seen while a reader waits for a snapshot: it is told nothing else, so nothing older can follow. */
@@ -36,8 +35,6 @@ export class SubscriptionGroup implements Source {
   readonly #ahead = new Map<Reader, string>();
   /** Readers that were not ready for an event. */
   readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
-  /** Readers that were told of a failure: they still have to hear what changed. */
-  readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
   #live: Live<unknown> | undefined;
   #version = 0;
   /** What readers of the last event were told. */
@@ -98,7 +95,6 @@ export class SubscriptionGroup implements Source {
     this.#readers.delete(reader);
     this.#ahead.delete(reader);
     this.#late.delete(reader);
-    this.#failed.delete(reader);
     this.leave(reader);
   }
 
@@ -111,7 +107,6 @@ export class SubscriptionGroup implements Source {
     if (this.#users.size > 0) return;
     this.#options.onClose();
     this.#late.clear();
-    this.#failed.clear();
     void this.#live?.return();
   }
 
@@ -219,11 +214,11 @@ export class SubscriptionGroup implements Source {
     }
   }
 
-  /** A reader that is told of a failure is told again later: it still has to hear what changed. */
+  /** A failure is the last that a reader is told: it misses the event, and decides itself when to subscribe again. */
   #tell(reader: Reader, event: EncodedEvent, version: number): void {
     this.#readers.set(reader, version);
     reader.tell(event);
-    if (event.failed) this.#hasFailed(reader);
+    if (event.failed) reader.end();
     else if (version !== this.#version) this.#isLate(reader);
     else if (this.#ended) reader.end();
   }
@@ -232,11 +227,6 @@ export class SubscriptionGroup implements Source {
   #isLate(reader: Reader): void {
     this.#readers.set(reader, beingTold);
     this.#late.add(reader);
-  }
-
-  #hasFailed(reader: Reader): void {
-    this.#readers.set(reader, beingTold);
-    this.#failed.add(reader);
   }
 
   async #sendSnapshot(reader: Reader): Promise<void> {
