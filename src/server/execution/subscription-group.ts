@@ -37,11 +37,13 @@ export class SubscriptionGroup implements Source {
   readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
   #live: Live<unknown> | undefined;
   #version = 0;
+  /** Of the last event. */
+  #edition = 0;
   /** What readers of the last event were told. */
   #last: EncodedEvent | undefined;
   /** Whether anybody has joined. Those who come later may know a newer state of a page than what it was told. */
   #joined = false;
-  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
+  #snapshot: { edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
   #ended = false;
 
   constructor(options: SubscriptionGroupOptions) {
@@ -131,8 +133,8 @@ export class SubscriptionGroup implements Source {
         this.#end(source);
         return undefined;
       }
-      this.#version++;
-      const event = await this.#encodeSnapshot();
+      this.#begin(source);
+      const event = await this.#encodeSnapshot(this.#edition);
       if (event?.failed) {
         this.#options.onClose();
         return event.result;
@@ -145,11 +147,16 @@ export class SubscriptionGroup implements Source {
     }
   }
 
+  #begin({ edition }: Live<unknown>): void {
+    this.#version++;
+    this.#edition = edition;
+  }
+
   async #run(live: Live<unknown>): Promise<void> {
     for await (const event of live) {
-      this.#version++;
+      this.#begin(live);
       const startedAt = performance.now();
-      const executed = this.#encoder.encode(event);
+      const executed = live.isWhole ? this.#encodeSnapshot(this.#edition) : this.#encoder.encode(event);
       // Without the time that it waits, which costs others nothing.
       const executeMs = performance.now() - startedAt;
       const encoded = await executed;
@@ -191,7 +198,7 @@ export class SubscriptionGroup implements Source {
     for (const [reader, seen] of this.#readers) {
       if (seen === this.#version || seen === beingTold) continue;
       if (event !== undefined && seen === this.#version - 1 && reader.isReady)
-        this.#tell(reader, event, this.#version);
+        this.#tell(reader, event, this.#edition);
       else this.#isLate(reader);
       count++;
       if (count % readersPerTurn !== 0) continue;
@@ -215,11 +222,11 @@ export class SubscriptionGroup implements Source {
   }
 
   /** A failure is the last that a reader is told: it misses the event, and decides itself when to subscribe again. */
-  #tell(reader: Reader, event: EncodedEvent, version: number): void {
-    this.#readers.set(reader, version);
+  #tell(reader: Reader, event: EncodedEvent, edition: number): void {
+    this.#readers.set(reader, this.#version);
     reader.tell(event);
     if (event.failed) reader.end();
-    else if (version !== this.#version) this.#isLate(reader);
+    else if (edition < this.#edition) this.#isLate(reader);
     else if (this.#ended) reader.end();
   }
 
@@ -231,11 +238,11 @@ export class SubscriptionGroup implements Source {
 
   async #sendSnapshot(reader: Reader): Promise<void> {
     if (!reader.isReady) return this.#isLate(reader);
-    const version = this.#version;
-    const event = await this.#encodeSnapshot();
+    const edition = this.#live?.edition ?? 0;
+    const event = await this.#encodeSnapshot(edition);
     if (!this.#readers.has(reader)) return;
     // Its socket may have filled meanwhile with events for its other readers.
-    if (event !== undefined && reader.isReady) this.#tell(reader, event, version);
+    if (event !== undefined && reader.isReady) this.#tell(reader, event, edition);
     else this.#isLate(reader);
   }
 
@@ -244,12 +251,10 @@ export class SubscriptionGroup implements Source {
     if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
   }
 
-  async #encodeSnapshot(): Promise<EncodedEvent | undefined> {
-    const edition = this.#live?.edition ?? 0;
-    if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
-      const event = this.#encoder.encode(this.#live?.snapshot());
-      this.#snapshot = { version: this.#version, edition, event };
-    }
+  /** `edition`: the present one. */
+  async #encodeSnapshot(edition: number): Promise<EncodedEvent | undefined> {
+    if (this.#snapshot?.edition !== edition)
+      this.#snapshot = { edition, event: this.#encoder.encode(this.#live?.snapshot()) };
     const snapshot = this.#snapshot;
     const event = await snapshot.event;
     const forget = () => {
