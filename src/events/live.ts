@@ -45,6 +45,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** All readers have seen all events: snapshots need no longer report what left before. */
   settled(): void {}
 
+  /** It keeps no more of what left for readers that have not seen all events: they must begin again. */
+  get isFull(): boolean {
+    return false;
+  }
+
   /** Returns the changes since the last call. */
   protected abstract take(): Event;
 

@@ -421,6 +421,31 @@ it('a reader that missed an event learns what left the page with it', async () =
   await events.close();
 });
 
+it('a reader that is late while a thousand rows leave the page begins again, which costs the others nothing', async () => {
+  const query = `subscription { jobs(filter: { types: "many left" }, first: 100, intervalMs: 100) { goneIds jobs { id } } }`;
+  const slow = await openSlow();
+  slow.subscribe('list', query);
+  await eventually(() => expect(slow.told('list')).toHaveLength(1));
+  await slow.fill();
+  const events = subscribe(app.url, query);
+  const healthy = events[Symbol.asyncIterator]();
+  await healthy.next();
+  const seen = new Set<string>();
+  for (let count = 100; count <= 1_200; count += 100) {
+    await db.query(`select jobtree.create_job('{"type": "many left"}') from generate_series(1, 100)`);
+    await db.query(`select jobtree.wake_workers('many left')`);
+    while (seen.size < count) for (const { id } of (await healthy.next()).value.data.jobs.jobs) seen.add(id);
+  }
+  slow.socket.resume();
+  await eventually(() => expect([...slow.told('list'), ...slow.ends('list')]).toHaveLength(2));
+  expect(slow.ends('list')).toEqual(['complete']);
+  slow.subscribe('again', query);
+  await eventually(() => expect(slow.told('again')).toMatchObject([{ jobs: { goneIds: [] } }]));
+  expect(slow.told('again')[0].jobs.jobs).toHaveLength(100);
+  slow.socket.close();
+  await events.close();
+});
+
 it.each(['GET', 'pipelined'])(
   'an event stream carries JSON with line breaks between its tokens in one line: %s',
   async (how) => {

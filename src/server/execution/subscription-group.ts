@@ -166,7 +166,7 @@ export class SubscriptionGroup implements Source {
       if (isKnown) this.#skip();
       const tellMs = await this.#tellAll(encoded);
       this.#tellAhead(live);
-      if ([...this.#readers.values()].every((seen) => seen === this.#version)) live.settled();
+      this.#settle(live);
       const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
       if (restMs > 0) await live.rest(restMs);
     }
@@ -182,6 +182,16 @@ export class SubscriptionGroup implements Source {
       else reader.end();
     }
     this.#ahead.clear();
+  }
+
+  /** Forgets what is kept for late readers once there are none, or too much is: then their streams end, and they begin again. */
+  #settle(live: Live<unknown>): void {
+    for (const [reader, seen] of this.#readers) {
+      if (seen === this.#version) continue;
+      if (!live.isFull) return;
+      reader.end();
+    }
+    live.settled();
   }
 
   /** The event is the same as the last one for those who have seen that; the others are told. */
