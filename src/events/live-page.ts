@@ -43,6 +43,8 @@ export interface LivePageOptions<Row extends PageRow> {
 /** A page without a sign of change is read again after this time. */
 const silenceMs = 2_000;
 const readingShare = 0.1;
+/** Of rows that left, while some reader is late: it costs less to begin again than to be told of more. */
+const mostGone = 1_000;
 /** Replaces the mark of a row that some readers know in a newer state than others. */
 const toldApart = '';
 
@@ -98,6 +100,10 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
 
   override settled(): void {
     this.#gone.clear();
+  }
+
+  override get isFull(): boolean {
+    return this.#gone.size > mostGone;
   }
 
   protected override take(): PageChange<Row> {

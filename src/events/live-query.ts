@@ -17,7 +17,6 @@ export class LiveQuery extends Live<object> {
   #askedAt = Number.NEGATIVE_INFINITY;
   /** When the readers had the last answer. */
   #toldAt: number | undefined;
-  #edition = 0;
   #poked = false;
   #ended = false;
   /** Those who wait for an answer that is asked for after they came. */
@@ -46,8 +45,8 @@ export class LiveQuery extends Live<object> {
     return {};
   }
 
-  override get edition(): number {
-    return this.#edition;
+  override get isWhole(): boolean {
+    return true;
   }
 
   override refresh(): Promise<void> {
@@ -59,7 +58,7 @@ export class LiveQuery extends Live<object> {
   }
 
   override async next(): Promise<IteratorResult<object, undefined>> {
-    if (this.#edition > 0) {
+    if (this.edition > 0) {
       const now = performance.now();
       const leastMs = ((this.#toldAt ?? now) - this.#askedAt) / askingShare;
       this.#toldAt = undefined;
@@ -79,7 +78,6 @@ export class LiveQuery extends Live<object> {
   protected override take(): object {
     this.#poked = false;
     this.#askedAt = performance.now();
-    this.#edition++;
     for (const resolve of this.#waiting.splice(0)) resolve();
     return {};
   }

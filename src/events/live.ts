@@ -11,6 +11,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   readonly #signal = new Signal();
   readonly #resting = new Signal();
   #toldAt = Number.NEGATIVE_INFINITY;
+  #events = 0;
   #pending = false;
   #ending = false;
   #complete = false;
@@ -31,13 +32,23 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     return undefined;
   }
 
-  /** Grows when a snapshot has something that no event has reported yet. */
+  /** Grows with what a snapshot tells: with each event, unless it also tells what no event has told yet. */
   get edition(): number {
-    return 0;
+    return this.#events;
+  }
+
+  /** Whether each event is the whole state, as a snapshot is. */
+  get isWhole(): boolean {
+    return false;
   }
 
   /** All readers have seen all events: snapshots need no longer report what left before. */
   settled(): void {}
+
+  /** It keeps no more of what left for readers that have not seen all events: they must begin again. */
+  get isFull(): boolean {
+    return false;
+  }
 
   /** Returns the changes since the last call. */
   protected abstract take(): Event;
@@ -82,6 +93,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
         if (earlyMs <= 0) {
           this.#pending = false;
           this.#toldAt = now;
+          this.#events++;
           return { done: false, value: this.take() };
         }
         await this.#signal.wait(earlyMs);

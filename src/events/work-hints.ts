@@ -13,7 +13,7 @@
  * - **A last look.** A claim that finds nothing may have looked past an item (`low-water.ts`), or the worker of another server
  *   has it. So one more subscriber is woken a good second later, when claims read from the start again.
  */
-import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { WaitingClaim } from '../domain/engine/engine.ts';
@@ -28,6 +28,9 @@ const passedOn = 2;
 const passOnEveryMs = 25;
 /** The size of the first wave when the number of items is unknown. */
 const firstWave = 10;
+/** A hundred servers send as many in a second, and two relays are hardly that far apart. */
+const rememberedMessages = 2_000;
+
 /** Announced items of a type that are not known to be claimed. */
 interface Unmet {
   items: number;
@@ -48,12 +51,13 @@ interface Waiting {
 export class WorkHints {
   readonly #database: Database;
   readonly #logger: Logger;
-  readonly #id = randomUUID();
   readonly #slots = new Set<HintSlot>();
   /** Those who wait for each type; the first is woken next, and then goes to the end. */
   readonly #byType = new Map<string, Waiting>();
   readonly #unmet = new Map<string, Unmet>();
   readonly #passedOnAt = new Map<string, number>();
+  /** The ids of messages that were sent or received. */
+  readonly #known = new LRUCache<string, true>({ max: rememberedMessages });
   /** What the next message tells the other servers: what claims here have not taken meanwhile. */
   #outgoing = new Map<string, number>();
   #notifyTimer: NodeJS.Timeout | undefined;
@@ -112,11 +116,11 @@ export class WorkHints {
     return this.#byType.has(type);
   }
 
-  /** Takes a message from any server, or from another sender. */
+  /** Takes a message of any server, also of this one, or of another sender. */
   receive(payload: string): void {
     const work = readWork(payload);
     if (work === undefined) this.#logger.debug('a work hint could not be read');
-    else if (work.from !== this.#id) for (const [type, items] of work.types) this.#announce(type, items);
+    else if (this.#isNews(work.id)) for (const [type, items] of work.types) this.#announce(type, items);
   }
 
   /** Messages may have been lost: announces all types with an unknown number of items. */
@@ -149,6 +153,13 @@ export class WorkHints {
     clearTimeout(this.#notifyTimer);
     clearInterval(this.#waveTimer);
     for (const slot of this.#slots) void slot.return();
+  }
+
+  #isNews(id: string | undefined): boolean {
+    if (id === undefined) return true;
+    const isKnown = this.#known.has(id);
+    this.#known.set(id, true);
+    return !isKnown;
   }
 
   #leave(slot: HintSlot): void {
@@ -256,11 +267,13 @@ export class WorkHints {
       return;
     }
     this.#notifyTimer = setTimeout(() => this.#notify(), notifyEveryMs);
+    const messages = toMessages(outgoing);
+    for (const { id } of messages) this.#known.set(id, true);
     this.#database.pool
       .query({
         name: 'hint',
         text: `select jobtree.send_hints('work', $1)`,
-        values: [toMessages(this.#id, outgoing)],
+        values: [messages.map(({ text }) => text)],
       })
       .catch((error: unknown) => {
         this.#logger.debug({ err: error }, 'a work hint was lost; workers poll');

@@ -1,12 +1,13 @@
 /** What servers tell each other of new work: how many items of which types. */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
 /** Keeps a message below the 8,000 bytes that NOTIFY takes. */
 const maxLength = 7_000;
 
 const message = z.object({
-  /** The server that sent it; absent from other senders. */
-  from: z.string().optional(),
+  /** Two relays pass on every message, and Postgres may deliver it besides. */
+  id: z.uuid().optional(),
   types: z.array(z.tuple([z.string(), z.number().positive()])),
 });
 
@@ -21,7 +22,7 @@ export function readWork(payload: string): z.infer<typeof message> | undefined {
   return message.safeParse(value).data;
 }
 
-export function toMessages(from: string, counts: ReadonlyMap<string, number>): string[] {
+export function toMessages(counts: ReadonlyMap<string, number>): { id: string; text: string }[] {
   const messages: [string, number][][] = [[]];
   let length = 0;
   for (const entry of counts) {
@@ -34,5 +35,8 @@ export function toMessages(from: string, counts: ReadonlyMap<string, number>): s
     length += size;
     messages.at(-1)?.push(entry);
   }
-  return messages.map((types) => JSON.stringify({ from, types }));
+  return messages.map((types) => {
+    const id = randomUUID();
+    return { id, text: JSON.stringify({ id, types }) };
+  });
 }

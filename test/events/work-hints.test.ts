@@ -1,13 +1,19 @@
 /** Idle workers hear of new work at once, on all servers, and for a few items only a few of them come. */
 import { createClient } from 'graphql-ws';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { WorkHints } from '../../src/events/work-hints.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
+import { useEngine } from '../support/engine.ts';
 import { startServer } from '../support/server.ts';
+import { createTransport, relays, until } from '../support/transport.ts';
 import { useDatabase } from '../support/use-server.ts';
 
 const db = useDatabase();
+const test = useEngine();
+const redisUrl = inject('redisUrl');
 let servers: App[];
 const closers: (() => unknown)[] = [];
 beforeAll(async () => {
@@ -179,6 +185,35 @@ it('a caller of SQL can wake workers with its commit', async () => {
   await session.query('commit');
   await session.end();
   await claimed.reached(1);
+});
+
+it.skipIf(redisUrl === undefined)('two relays, and Postgres besides, announce each item once', async () => {
+  const { db, engine } = test;
+  const transports = [0, 1].map(() => createTransport(db.url, { REDIS_URL: redisUrl as string }));
+  for (const { transport } of transports) {
+    closers.push(() => transport.close());
+    await transport.start();
+  }
+  await until('relayed twice', async () => (await relays(db)).length === 2);
+  await until('over Redis', () => transports.every(({ transport }) => transport.route === 'redis'));
+  const create = () => new WorkHints({ database: engine.database, logger: pino({ level: 'silent' }) });
+  const [sender, receiver] = [create(), create()];
+  closers.push(() => {
+    sender.close();
+    receiver.close();
+  });
+  const offered: Record<string, number> = { server: 0, sql: 0 };
+  const offer = (type: string, items: number) => {
+    offered[type] = (offered[type] as number) + items;
+    return items;
+  };
+  receiver.awaited({ types: new Set(Object.keys(offered)), offer });
+  sender.ready(new Map([['server', 10]]));
+  await db.query(`select jobtree.wake_workers('sql', 10)`);
+  const [{ work: heard } = { work: [] }] = transports;
+  await until('heard twice', () => heard.length === 4);
+  for (const text of heard) receiver.receive(text);
+  expect(offered).toEqual({ server: 10, sql: 10 });
 });
 
 it('unknown messages do no harm', async () => {

@@ -198,6 +198,30 @@ describe('too large an answer is refused before it is read, and the error says h
       expect((await first(watched(20, 'id status'))).data.jobItems.items).toHaveLength(20);
     }
   });
+
+  it.each(['', '...Apart } fragment Apart on Subscription { '])(
+    'a watched page that has grown, once: its stream ends with the error, read as "%s"',
+    async (apart) => {
+      const id = await createJob(app.url, { type: 'grows', items: [{ payload: 'small' }] });
+      const watch = subscribe(
+        app.url,
+        `subscription ($id: ID!) { ${apart}jobItems(jobId: $id, intervalMs: 100) { items { payload } } }`,
+        { id },
+      );
+      const events = watch[Symbol.asyncIterator]();
+      expect((await events.next()).value.data.jobItems.items).toHaveLength(1);
+      const items = Array.from({ length: 20 }, () => ({ payload: 'x'.repeat(100_000) }));
+      for (const some of [items.slice(10), items.slice(10)])
+        await data(app.url, 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }', {
+          input: { jobId: id, items: some },
+        });
+      let event = await events.next();
+      while (event.value?.data != null) event = await events.next();
+      expect(event.value.errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED' } }]);
+      expect((await events.next()).done).toBe(true);
+      await watch.close();
+    },
+  );
 });
 
 describe('accepted are:', () => {

@@ -47,6 +47,35 @@ function socket() {
   return client;
 }
 
+/** A socket that can stop reading. */
+async function openSlow() {
+  const slow = new WebSocket(app.url.replace('http', 'ws'), 'graphql-transport-ws');
+  const messages: any[] = [];
+  await once(slow, 'open');
+  slow.send('{"type":"connection_init"}');
+  await once(slow, 'message');
+  slow.on('message', (text) => messages.push(JSON.parse(String(text))));
+  const subscribe = (id: string, query: string) =>
+    slow.send(JSON.stringify({ type: 'subscribe', id, payload: { query } }));
+  return {
+    socket: slow,
+    subscribe,
+    told: (id: string): any[] =>
+      messages.flatMap((one) => (one.id === id && one.type === 'next' ? one.payload.data : [])),
+    /** What has come of an operation, but for its events. */
+    ends: (id: string): string[] =>
+      messages.flatMap((one) => (one.id === id && one.type !== 'next' ? one.type : [])),
+    /** It stops reading, and as much is on its way to it as may be. */
+    fill: async () => {
+      const id = await createJob(app.url, { type: 'filler', items: [{ payload: 'x'.repeat(100_000) }] });
+      const tell = vi.spyOn(SocketReader.prototype, 'tell');
+      slow.pause();
+      subscribe('filler', `subscription { jobItems(jobId: "${id}") { items { payload } } }`);
+      await eventually(() => expect(tell).toHaveBeenCalled());
+    },
+  };
+}
+
 it('readers of the same operation share its source, over WebSocket and server-sent events', async () => {
   const id = await createJob(app.url, { type: 'shared', items: [{}, {}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
@@ -338,7 +367,7 @@ it('an operation whose id is used again before it has begun leaves nothing behin
   });
 });
 
-it('a reader that got an error gets the present state when it is over', async () => {
+it('an error ends the streams of those who get it, and who subscribes again gets the present state', async () => {
   const id = await createJob(app.url, { type: 'failing', items: [{}] });
   const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { type } } } }`;
   const client = socket();
@@ -351,9 +380,9 @@ it('a reader that got an error gets the present state when it is over', async ()
   const { value: failed } = await events.next();
   await db.query('alter table jobtree.job rename column renamed to type');
   expect(failed.errors[0].extensions.code).toBe('INTERNAL');
-  let event = await events.next();
-  while (event.value.errors) event = await events.next();
-  expect(event.value.data.jobItems.items[0].retryAt).toMatch(/^2100/);
+  expect((await events.next()).done).toBe(true);
+  const { value } = await client.iterate<any>({ query }).next();
+  expect(value.data.jobItems.items[0].retryAt).toMatch(/^2100/);
   await client.dispose();
 });
 
@@ -375,18 +404,46 @@ it('an event stream whose client vanishes ends', async () => {
 it('a reader that missed an event learns what left the page with it', async () => {
   const older = await createJob(app.url, { type: 'left', items: [{}] });
   const newer = await createJob(app.url, { type: 'left', priority: 1, items: [{}] });
-  const query = `subscription { jobs(filter: { statuses: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id createdAt } } }`;
-  const client = socket();
-  const events = client.iterate<any>({ query });
-  expect((await events.next()).value.data.jobs.jobs).toMatchObject([{ id: newer }]);
-  await db.query('alter table jobtree.job rename column created_at to renamed');
+  const query = `subscription { jobs(filter: { types: "left", statuses: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id } } }`;
+  const slow = await openSlow();
+  slow.subscribe('list', query);
+  await eventually(() => expect(slow.told('list')).toMatchObject([{ jobs: { jobs: [{ id: newer }] } }]));
+  await slow.fill();
+  const events = subscribe(app.url, query);
+  const healthy = events[Symbol.asyncIterator]();
+  await healthy.next();
   await work(app.url, 'left', 1);
-  expect((await events.next()).value.errors).toHaveLength(1);
-  await db.query('alter table jobtree.job rename column renamed to created_at');
-  let event = await events.next();
-  while (event.value.errors) event = await events.next();
-  expect(event.value.data.jobs).toMatchObject({ goneIds: [newer], jobs: [{ id: older }] });
-  await client.dispose();
+  expect((await healthy.next()).value.data.jobs.goneIds).toEqual([newer]);
+  slow.socket.resume();
+  await eventually(() => expect(slow.told('list')).toHaveLength(2));
+  expect(slow.told('list')[1].jobs).toMatchObject({ goneIds: [newer], jobs: [{ id: older }] });
+  slow.socket.close();
+  await events.close();
+});
+
+it('a reader that is late while a thousand rows leave the page begins again, which costs the others nothing', async () => {
+  const query = `subscription { jobs(filter: { types: "many left" }, first: 100, intervalMs: 100) { goneIds jobs { id } } }`;
+  const slow = await openSlow();
+  slow.subscribe('list', query);
+  await eventually(() => expect(slow.told('list')).toHaveLength(1));
+  await slow.fill();
+  const events = subscribe(app.url, query);
+  const healthy = events[Symbol.asyncIterator]();
+  await healthy.next();
+  const seen = new Set<string>();
+  for (let count = 100; count <= 1_200; count += 100) {
+    await db.query(`select jobtree.create_job('{"type": "many left"}') from generate_series(1, 100)`);
+    await db.query(`select jobtree.wake_workers('many left')`);
+    while (seen.size < count) for (const { id } of (await healthy.next()).value.data.jobs.jobs) seen.add(id);
+  }
+  slow.socket.resume();
+  await eventually(() => expect([...slow.told('list'), ...slow.ends('list')]).toHaveLength(2));
+  expect(slow.ends('list')).toEqual(['complete']);
+  slow.subscribe('again', query);
+  await eventually(() => expect(slow.told('again')).toMatchObject([{ jobs: { goneIds: [] } }]));
+  expect(slow.told('again')[0].jobs.jobs).toHaveLength(100);
+  slow.socket.close();
+  await events.close();
 });
 
 it.each(['GET', 'pipelined'])(

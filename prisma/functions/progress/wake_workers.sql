@@ -8,5 +8,7 @@ create or replace function jobtree.wake_workers(p_type text, p_items integer def
 returns void
 language sql volatile
 as $$
-  select jobtree.send_hints('work', array[json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text]);
+  select jobtree.send_hints('work', array[
+    json_build_object('id', gen_random_uuid(), 'types', json_build_array(json_build_array(p_type, p_items)))::text
+  ]);
 $$;

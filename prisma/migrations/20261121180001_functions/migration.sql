@@ -8089,7 +8089,9 @@ create or replace function jobtree.wake_workers(p_type text, p_items integer def
 returns void
 language sql volatile
 as $$
-  select jobtree.send_hints('work', array[json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text]);
+  select jobtree.send_hints('work', array[
+    json_build_object('id', gen_random_uuid(), 'types', json_build_array(json_build_array(p_type, p_items)))::text
+  ]);
 $$;
 
 -- A report as report_outcomes takes it, without the assignment. Plain SQL, so that the planner inlines it.

@@ -34,7 +34,7 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
     }),
     goneIds: t.idList({
       seenBy: 'ITEMS',
-      description: 'The ids of items that are no longer on the page: up to 1,000.',
+      description: 'The ids of items that are no longer on the page: up to 2,000.',
       resolve: ({ gone }) => gone.map((id) => encodeGlobalId('JobItem', id)),
     }),
   }),
@@ -56,7 +56,7 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
       },
     }),
     goneIds: t.idList({
-      description: 'The ids of jobs that are no longer in the list: up to 1,000.',
+      description: 'The ids of jobs that are no longer in the list: up to 2,000.',
       resolve: ({ gone }) => gone.map((id) => encodeGlobalId('Job', id)),
     }),
   }),

@@ -127,8 +127,12 @@ async function subscribeAlone(
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   const source = await createSourceEventStream(args);
   if (!isAsyncIterable(source)) return source;
-  const events = source instanceof Live ? newerThanKnown(source) : source;
+  const events = (source instanceof Live ? newerThanKnown(source) : source) as AsyncIterableIterator<unknown>;
   return mapAsyncIterator(events, (event) =>
-    executeEvent(execute, args, event, bytes, (answer) => answer),
+    executeEvent(execute, args, event, bytes, (answer) => {
+      // As for those who share.
+      if (answer.data == null) void events.return?.();
+      return answer;
+    }),
   ) as AsyncIterableIterator<ExecutionResult>;
 }

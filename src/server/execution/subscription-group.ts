@@ -12,7 +12,6 @@ import { EventEncoder, type EventEncoderOptions } from './event-encoder.ts';
 import type { Reader, Source } from './reader.ts';
 
 const lateCheckMs = 50;
-const retryMs = 1_000;
 /** How many readers are told before others get their turn. */
 const readersPerTurn = 500;
 /** Stands for the event seen while a reader waits for a snapshot: it is told nothing else, so nothing older can follow. */
@@ -36,15 +35,15 @@ export class SubscriptionGroup implements Source {
   readonly #ahead = new Map<Reader, string>();
   /** Readers that were not ready for an event. */
   readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
-  /** Readers that were told of a failure: they still have to hear what changed. */
-  readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
   #live: Live<unknown> | undefined;
   #version = 0;
+  /** Of the last event. */
+  #edition = 0;
   /** What readers of the last event were told. */
   #last: EncodedEvent | undefined;
   /** Whether anybody has joined. Those who come later may know a newer state of a page than what it was told. */
   #joined = false;
-  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
+  #snapshot: { edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
   #ended = false;
 
   constructor(options: SubscriptionGroupOptions) {
@@ -98,7 +97,6 @@ export class SubscriptionGroup implements Source {
     this.#readers.delete(reader);
     this.#ahead.delete(reader);
     this.#late.delete(reader);
-    this.#failed.delete(reader);
     this.leave(reader);
   }
 
@@ -111,7 +109,6 @@ export class SubscriptionGroup implements Source {
     if (this.#users.size > 0) return;
     this.#options.onClose();
     this.#late.clear();
-    this.#failed.clear();
     void this.#live?.return();
   }
 
@@ -136,8 +133,8 @@ export class SubscriptionGroup implements Source {
         this.#end(source);
         return undefined;
       }
-      this.#version++;
-      const event = await this.#encodeSnapshot();
+      this.#begin(source);
+      const event = await this.#encodeSnapshot(this.#edition);
       if (event?.failed) {
         this.#options.onClose();
         return event.result;
@@ -150,11 +147,16 @@ export class SubscriptionGroup implements Source {
     }
   }
 
+  #begin({ edition }: Live<unknown>): void {
+    this.#version++;
+    this.#edition = edition;
+  }
+
   async #run(live: Live<unknown>): Promise<void> {
     for await (const event of live) {
-      this.#version++;
+      this.#begin(live);
       const startedAt = performance.now();
-      const executed = this.#encoder.encode(event);
+      const executed = live.isWhole ? this.#encodeSnapshot(this.#edition) : this.#encoder.encode(event);
       // Without the time that it waits, which costs others nothing.
       const executeMs = performance.now() - startedAt;
       const encoded = await executed;
@@ -164,7 +166,7 @@ export class SubscriptionGroup implements Source {
       if (isKnown) this.#skip();
       const tellMs = await this.#tellAll(encoded);
       this.#tellAhead(live);
-      if ([...this.#readers.values()].every((seen) => seen === this.#version)) live.settled();
+      this.#settle(live);
       const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
       if (restMs > 0) await live.rest(restMs);
     }
@@ -182,6 +184,16 @@ export class SubscriptionGroup implements Source {
     this.#ahead.clear();
   }
 
+  /** Forgets what is kept for late readers once there are none, or too much is: then their streams end, and they begin again. */
+  #settle(live: Live<unknown>): void {
+    for (const [reader, seen] of this.#readers) {
+      if (seen === this.#version) continue;
+      if (!live.isFull) return;
+      reader.end();
+    }
+    live.settled();
+  }
+
   /** The event is the same as the last one for those who have seen that; the others are told. */
   #skip(): void {
     for (const [reader, seen] of this.#readers)
@@ -196,7 +208,7 @@ export class SubscriptionGroup implements Source {
     for (const [reader, seen] of this.#readers) {
       if (seen === this.#version || seen === beingTold) continue;
       if (event !== undefined && seen === this.#version - 1 && reader.isReady)
-        this.#tell(reader, event, this.#version);
+        this.#tell(reader, event, this.#edition);
       else this.#isLate(reader);
       count++;
       if (count % readersPerTurn !== 0) continue;
@@ -219,12 +231,12 @@ export class SubscriptionGroup implements Source {
     }
   }
 
-  /** A reader that is told of a failure is told again later: it still has to hear what changed. */
-  #tell(reader: Reader, event: EncodedEvent, version: number): void {
-    this.#readers.set(reader, version);
+  /** A failure is the last that a reader is told: it misses the event, and decides itself when to subscribe again. */
+  #tell(reader: Reader, event: EncodedEvent, edition: number): void {
+    this.#readers.set(reader, this.#version);
     reader.tell(event);
-    if (event.failed) this.#hasFailed(reader);
-    else if (version !== this.#version) this.#isLate(reader);
+    if (event.failed) reader.end();
+    else if (edition < this.#edition) this.#isLate(reader);
     else if (this.#ended) reader.end();
   }
 
@@ -234,18 +246,13 @@ export class SubscriptionGroup implements Source {
     this.#late.add(reader);
   }
 
-  #hasFailed(reader: Reader): void {
-    this.#readers.set(reader, beingTold);
-    this.#failed.add(reader);
-  }
-
   async #sendSnapshot(reader: Reader): Promise<void> {
     if (!reader.isReady) return this.#isLate(reader);
-    const version = this.#version;
-    const event = await this.#encodeSnapshot();
+    const edition = this.#live?.edition ?? 0;
+    const event = await this.#encodeSnapshot(edition);
     if (!this.#readers.has(reader)) return;
     // Its socket may have filled meanwhile with events for its other readers.
-    if (event !== undefined && reader.isReady) this.#tell(reader, event, version);
+    if (event !== undefined && reader.isReady) this.#tell(reader, event, edition);
     else this.#isLate(reader);
   }
 
@@ -254,12 +261,10 @@ export class SubscriptionGroup implements Source {
     if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
   }
 
-  async #encodeSnapshot(): Promise<EncodedEvent | undefined> {
-    const edition = this.#live?.edition ?? 0;
-    if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
-      const event = this.#encoder.encode(this.#live?.snapshot());
-      this.#snapshot = { version: this.#version, edition, event };
-    }
+  /** `edition`: the present one. */
+  async #encodeSnapshot(edition: number): Promise<EncodedEvent | undefined> {
+    if (this.#snapshot?.edition !== edition)
+      this.#snapshot = { edition, event: this.#encoder.encode(this.#live?.snapshot()) };
     const snapshot = this.#snapshot;
     const event = await snapshot.event;
     const forget = () => {

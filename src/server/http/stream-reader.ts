@@ -20,10 +20,8 @@ export class StreamReader extends DirectReader {
     this.#response = response;
   }
 
-  /** Not once its caller's right has ended, though it may still have to read what was sent before. */
   get isReady(): boolean {
-    const { writableEnded, writableLength } = this.#response;
-    return this.#held === undefined && !writableEnded && writableLength <= windowBytes;
+    return this.#held === undefined && this.#response.writableLength <= windowBytes;
   }
 
   tell(event: EncodedEvent): void {
