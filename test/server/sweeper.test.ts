@@ -1,7 +1,7 @@
 /** What the sweeper finds on its own: leftovers of servers that died, and of transactions that took long. */
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { findUnfolded } from '../../src/domain/claims/sweep.ts';
+import { findUnfolded, recordSweep, sweepLeases } from '../../src/domain/claims/sweep.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
@@ -123,6 +123,23 @@ describe('the sweeper', () => {
     ).toEqual([]);
     await noGap();
     await lost(id);
+  });
+
+  it('gives every lease a full lease time, too, while another server is about to note the gap', async () => {
+    const type = newType();
+    await t.create({ type, heartbeatIntervalMs: 60_000, items: [{}] });
+    const { id } = await t.claimOne(type);
+    await expire(id, '1 minute');
+    await t.db.query(`update jobtree.watch set swept_at = clock_timestamp() - interval '3 seconds'`);
+    const other = await t.db.connect();
+    onTestFinished(() => other.end());
+    await other.query('begin');
+    await other.query('select from jobtree.watch for update');
+    const { lost } = await sweepLeases(t.engine, await recordSweep(t.engine, 2_000));
+    expect(lost).toBe(0);
+    await other.query('rollback');
+    await noGap();
+    expect(await sweepLeases(t.engine, await recordSweep(t.engine, 2_000))).toMatchObject({ lost: 1 });
   });
 });
 

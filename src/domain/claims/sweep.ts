@@ -9,20 +9,23 @@ const treesAtOnce = 5_000;
 
 type Ready = Record<string, number> | null;
 
+const resumed = `case when w.swept_at < clock_timestamp() - $1 * interval '1 millisecond' then clock_timestamp() else w.resumed_at end`;
+
 /**
  * Records that a server is looking for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
- * have arrived either: from its end on, every lease has a full lease time before it may be taken back. Skips the row if it is locked.
+ * have arrived either: from its end on, every lease has a full lease time before it may be taken back. Skips the row if another server has locked
+ * it, which may be about to record the same gap.
  */
 const recordLook: Statement = {
   name: 'note_sweep',
   first: `noted as (
     update jobtree.watch w
     set swept_at = clock_timestamp(),
-      resumed_at = case when w.swept_at < clock_timestamp() - $1 * interval '1 millisecond' then clock_timestamp() else w.resumed_at end
+      resumed_at = ${resumed}
     where w.ctid = (select f.ctid from jobtree.watch f where f.id = 1 for update skip locked) and ${unflushed}
     returning w.resumed_at
   )`,
-  text: `select coalesce(n.resumed_at, w.resumed_at) as resumed_at from jobtree.watch w left join noted n on true where w.id = 1`,
+  text: `select coalesce(n.resumed_at, ${resumed}) as resumed_at from jobtree.watch w left join noted n on true where w.id = 1`,
 };
 
 /** Since when servers have been checking for lost heartbeats without a gap. */
