@@ -196,7 +196,7 @@ describe.skipIf(withoutBrowser)('lists of the dashboard', () => {
       await failAll(app.url, subscription, 'BAD', 'It is bad');
       const [group] = await client.deadLetterGroups({ types: [subscription] });
       const page = await browser.newPage();
-      let refuseIt = () => {};
+      let refuseIt: (() => void) | undefined;
       await page.routeWebSocket(/graphql/, (socket) => {
         const server = socket.connectToServer();
         socket.onMessage((message) => {
@@ -211,7 +211,9 @@ describe.skipIf(withoutBrowser)('lists of the dashboard', () => {
       });
       await go(page, path.endsWith('s/') ? path + group?.id : path);
       await expect.poll(() => countOf(page, table)).toBeGreaterThan(0);
-      refuseIt();
+      // The rows may come over HTTP before it is subscribed to.
+      await expect.poll(() => refuseIt).toBeDefined();
+      refuseIt?.();
       await closed(page).waitFor();
       expect(await countOf(page, table)).toBeGreaterThan(0);
       await again(page).click();

@@ -266,12 +266,9 @@ describe('races for the slots of a type', () => {
   it('a claim that got nothing because another one was deciding asks again afterwards', async () => {
     const { type } = await job(5, { concurrency: 3 });
     await otherClaims(type, 1);
-    const calls = countCalls();
-    const taken = take(type, 5);
-    await calls.until(2);
-    await other.query('commit');
-    expect(await taken).toBe(2);
-    calls.stop();
+    const stop = beforeClaims((count) => count === 2 && other.query('commit'));
+    expect(await take(type, 5)).toBe(2);
+    stop();
   });
 
   it('a claim that began before the limit was set and commits after it counts', async () => {
@@ -420,23 +417,17 @@ describe('races for the slots of a type', () => {
 });
 
 /** Counts the claims that go to the database. */
-function countCalls() {
+/** Before each call of `claim_items` that follows, calls this with its number; until the returned function is called. */
+function beforeClaims(before: (count: number) => unknown): () => void {
   const { database } = t.engine;
   const { call } = database;
   let count = 0;
-  let wake = () => {};
-  database.call = ((name: string, ...values: unknown[]) => {
-    if (name === 'claim_items') count++;
-    wake();
+  database.call = (async (name: string, ...values: unknown[]) => {
+    if (name === 'claim_items') await before(++count);
     return call.apply(database, [name, ...values]);
   }) as typeof call;
-  return {
-    until: async (least: number) => {
-      while (count < least) await new Promise<void>((resolve) => (wake = resolve));
-    },
-    stop: () => {
-      database.call = call;
-    },
+  return () => {
+    database.call = call;
   };
 }
 

@@ -236,9 +236,10 @@ export class System {
       if (known?.generation === row.generation && known.completedAt !== null)
         expect(row.completedAt).toBe(known.completedAt);
       this.#known.set(row.jobId, { ...row, revision: revision(row) });
-      if (row.sealed !== job.sealed) {
+      // A seal counts once it is folded, with all that was added before.
+      if (row.sealed && !job.sealed) {
         const parent = tree.jobs.find(({ children }) => children.includes(job));
-        expect([row.sealed, job.feed !== undefined, parent !== undefined]).toEqual([true, true, true]);
+        expect([job.feed !== undefined, parent !== undefined]).toEqual([true, true]);
         job.sealed = true;
       }
       if (row.completedAt === null) continue;
