@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type Client, PermanentError, Worker } from '../../src/client/index.ts';
+import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { makeFile } from '../cli/folder.ts';
 import { examples } from '../support/documentation.ts';
 import { useExamples } from '../support/documented-code.ts';
@@ -42,6 +42,14 @@ async function resultsOf(treeId: string): Promise<unknown[]> {
   const results: unknown[] = [];
   for await (const { result } of server.client.results(treeId)) results.push(result);
   return results;
+}
+
+/** Holds the lock of a tree, as a fold does, until `release`. */
+async function lockTree(id: string): Promise<{ release(): Promise<void> }> {
+  const holder = await server.db.connect();
+  await holder.query('begin');
+  await holder.query('select from jobtree.tree where root_id = $1 for update', [id.slice(4)]);
+  return { release: () => holder.end() };
 }
 
 const itemsOf = async (jobId: string) => (await server.client.items(jobId)).nodes;
@@ -241,7 +249,7 @@ it('a backfill that broke off continues, and adds nothing twice', async () => {
   expect({ itemCount, sealed }).toEqual({ itemCount: count, sealed: true });
 });
 
-it('a replay tries one item first, and the others only if it succeeds', async () => {
+it('a replay tries one item first, and the others only if it succeeds, while the tree is locked for a while', async () => {
   const { replayLargestGroup } =
     await load<Record<'replayLargestGroup', (client: Client, type: string) => Promise<number>>>('replay');
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
@@ -257,7 +265,14 @@ it('a replay tries one item first, and the others only if it succeeds', async ()
   const items = [1, 2, 3, 4].map((payload) => ({ payload }));
   const { id, outcome } = await server.client.createJobAndWait({ type: 'parse', sealed: true, items });
   expect({ outcome, attempts }).toEqual({ outcome: 'FAILED', attempts: 4 });
-  await expect(replayLargestGroup(server.client, 'parse')).rejects.toThrow(/^Row \d is bad\.$/);
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  const looks = vi.spyOn(client, 'item');
+  const { release } = await lockTree(id);
+  const replay = replayLargestGroup(client, 'parse').catch(({ message }: Error) => message);
+  await expect.poll(() => log.mock.calls.length + looks.mock.settledResults.length).toBeGreaterThan(0);
+  await release();
+  expect(await replay).toMatch(/^Row \d is bad\.$/);
   expect(attempts).toBe(5);
   isFixed = true;
   expect(await replayLargestGroup(server.client, 'parse')).toBe(3);
