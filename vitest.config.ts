@@ -22,7 +22,7 @@ const faults = [
   'test/adapters/kills.test.ts',
   'test/events/{transport,redis-faults,redis-kinds,relay-processes}.test.ts',
   'test/server/{health,hostile*,object-store,overload}.test.ts',
-  'test/cli/{canaries-left,encryption,processes}.test.ts',
+  'test/cli/{api-keys,canaries-left,documentation,encryption,processes,schedule}.test.ts',
   'test/client/{documented-watchers,outage}.test.ts',
   'test/domain/{jobs/job-list-costs,claims/lease-costs}.test.ts',
   'test/schema/foreign-rows.test.ts',

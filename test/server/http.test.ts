@@ -51,6 +51,15 @@ describe('a body in chunks of one byte', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('more than 1,000 chunks of less than 16 bytes');
   });
+
+  it('that was refused leaves nothing behind for bodies of other connections', async () => {
+    const both = () => Promise.all([send(query.padEnd(5_000)), send(query.padEnd(900))]);
+    const answers = await Promise.all(Array.from({ length: 50 }, both));
+    for (const [refused, read] of answers) {
+      expect(refused).toMatch(/^HTTP\/1.1 400 /);
+      expect(read).toContain('{"data":{"__typename":"Query"}}');
+    }
+  });
 });
 
 describe('a POST of JSON', () => {
