@@ -4,7 +4,7 @@
  *
  * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or
  * took long is from then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again
- * after a pause that applies to its tree only, and so is one that somebody's lock held up; new deltas end this second pause.
+ * after a pause that applies to its tree only, and so is one that somebody's lock held up; new deltas shorten this second pause.
  *
  * Each tree has a low-water position, so that a fold does not walk over the dead rows of all earlier deltas. Delta ids are
  * assigned before they commit, so the position trails by one to two seconds. The sweep finds deltas that commit even later, and
@@ -56,6 +56,8 @@ const slowMs = 500;
 const startMs = 250;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
 const longestWaitMs = 1_000;
+/** The longest wait of a tree with new deltas. */
+const touchedWaitMs = 100;
 
 export class FoldScheduler {
   readonly #database: Database;
@@ -92,7 +94,9 @@ export class FoldScheduler {
     const tree = this.#tree(rootId);
     tree.dirty = true;
     tree.fromStart ||= fromStart;
-    if (tree.failures === 0) tree.notBefore = 0;
+    // What holds it up may last while more and more is written.
+    const soonest = tree.waits > 0 ? performance.now() + touchedWaitMs : 0;
+    if (tree.failures === 0) tree.notBefore = Math.min(tree.notBefore, soonest);
     this.#touched.fire();
     this.#run();
   }
@@ -244,8 +248,12 @@ export class FoldScheduler {
         if (folds !== undefined) this.#wait(tree);
       } else {
         tree.failures = 0;
-        if (fold.retry) this.#wait(tree);
-        else tree.waits = 0;
+        if (fold.heldUp) {
+          this.#wait(tree);
+        } else {
+          tree.waits = 0;
+          tree.dirty ||= fold.retry;
+        }
         if (fold.unfinished) this.#onUnfinished?.();
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();

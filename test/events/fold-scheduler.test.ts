@@ -128,6 +128,50 @@ it.each([
   await scheduler.settled(root);
 });
 
+it('new deltas do not end the pause of a tree that another server is folding', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const [job, another] = [await makeJob(), await makeJob()];
+  const other = await ours.db.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin');
+  await other.query('select from jobtree.tree where root_id = $1 for update', [job]);
+  let tries = 0;
+  const call = (name: string, roots: string[], ...rest: unknown[]) => {
+    if (roots.includes(job)) tries++;
+    return ours.engine.database.call(name, roots, ...rest);
+  };
+  const scheduler = makeScheduler({ call } as unknown as Database);
+  for (let n = 0; n < 10; n++) {
+    scheduler.touch(job);
+    await scheduler.settled(another);
+  }
+  expect(tries).toBe(1);
+  await other.query('commit');
+  const settled = scheduler.settled(job);
+  vi.advanceTimersByTime(100);
+  await settled;
+  expect(tries).toBe(2);
+});
+
+it('a chain of empty jobs, of which a fold ends some, goes on without a pause', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const links = Array.from({ length: 60 }, () => newType());
+  const parent = newType();
+  const jobs = await ours.create({
+    type: parent,
+    sealed: true,
+    children: links.map((type, n) => ({
+      type,
+      sealed: true,
+      ...(n > 0 && { after: [links[n - 1] as string] }),
+    })),
+  });
+  const scheduler = makeScheduler();
+  scheduler.touch(jobs[parent] as string);
+  const open = 'select from jobtree.tree where root_id = $1 and completed_at is null';
+  while ((await ours.db.query(open, [jobs[parent]])).length > 0) await nextTurn();
+});
+
 it('a failing fold is retried while its callers wait', async () => {
   const proxy = await startProxy(ours.db.url);
   onTestFinished(() => proxy.close());

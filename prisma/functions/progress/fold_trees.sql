@@ -9,15 +9,15 @@
 -- p_from     for each tree the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds
 --            deltas below it that committed late
 -- returns    no row for a tree that another fold has (try again); for each other one the last delta read (0 for none); whether to try again,
---            since a job could not be sealed, released or ended yet because a transaction is adding to it, or more layers may end; and
---            whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
+--            since more layers may end, or a job could not be sealed, released or ended yet; whether a transaction that is adding to such a
+--            job is the reason; and whether work is left for cancel_items or release_items. Deltas of a deleted tree are deleted
 -- locks      the trees, then the rows of jobs to be ended, sealed or released, and those of exact_jobs, skipping locked
 --            ones, so the order does not matter
 -- notifies   tell_progress
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
 --            deltas are back, and are counted again
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
-returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
+returns table (root_id uuid, last_delta bigint, retry boolean, held_up boolean, unfinished boolean)
 language plpgsql volatile
 -- plans: no seqscan, bitmapscan, mergejoin; generic
 -- In case another client has locked deltas: other trees wait for these.
@@ -39,7 +39,7 @@ declare
   -- The last delta read of each tree, by its root; more than one of trees of several layers.
   v_read uuid[] := '{}';
   v_lasts bigint[] := '{}';
-  -- The jobs that the next fold must examine again, and the trees in which work is left.
+  -- The jobs that the next fold must examine again, later their trees; and the trees in which work is left.
   v_again uuid[] := '{}';
   v_unfinished uuid[] := '{}';
 begin
@@ -92,11 +92,16 @@ begin
   end loop;
 
   if v_again <> '{}' then
-    insert into jobtree.progress_delta (root_id, job_id) select distinct j.root_id, j.id from jobtree.job j where j.id = any (v_again);
-    v_roots := v_roots || array(select j.root_id from jobtree.job j where j.id = any (v_again));
+    with held_up as (
+      insert into jobtree.progress_delta (root_id, job_id) select distinct j.root_id, j.id from jobtree.job j where j.id = any (v_again)
+      returning root_id
+    )
+    select coalesce(array_agg(h.root_id), '{}') into v_again from held_up h;
+    v_roots := v_roots || v_again;
   end if;
   return query
-    select t.root_id, coalesce(min(r.last), 0), t.root_id in (select u from unnest(v_roots) u), t.root_id in (select u from unnest(v_unfinished) u)
+    select t.root_id, coalesce(min(r.last), 0), t.root_id in (select u from unnest(v_roots) u), t.root_id in (select u from unnest(v_again) u),
+      t.root_id in (select u from unnest(v_unfinished) u)
     from unnest(v_folded) t(root_id)
     left join unnest(v_read, v_lasts) r(root_id, last) on r.root_id = t.root_id
     group by t.root_id;

@@ -3,8 +3,10 @@ import type { Engine } from '../engine/engine.ts';
 export interface Fold {
   /** The highest delta that the fold read; 0 for none. */
   readonly lastDelta: number;
-  /** Something could not be done yet: fold again. */
+  /** Not everything could be done yet: fold again. */
   readonly retry: boolean;
+  /** A transaction that adds items holds something up: fold again after a pause. */
+  readonly heldUp: boolean;
   /** It left something to be finished; see `finish.ts`. */
   readonly unfinished: boolean;
 }
@@ -29,9 +31,9 @@ export async function foldTrees(
     trees.map(({ fromDelta }) => fromDelta),
   );
   return new Map(
-    rows.map(({ root_id, last_delta: lastDelta, retry, unfinished }) => [
+    rows.map(({ root_id, last_delta: lastDelta, retry, held_up: heldUp, unfinished }) => [
       root_id,
-      { lastDelta, retry, unfinished },
+      { lastDelta, retry, heldUp, unfinished },
     ]),
   );
 }
@@ -40,5 +42,6 @@ interface FoldRow {
   root_id: string;
   last_delta: number;
   retry: boolean;
+  held_up: boolean;
   unfinished: boolean;
 }
