@@ -1,14 +1,13 @@
 /**
- * Folds the trees that this server wrote to, at most once every interval; if they are few, the first write after a pause is folded at once, unless
- * it was only a claim. A tree that another server is folding is tried again at the next tick. If a server dies, another one's sweep finds what it left.
+ * Folds the trees that this server wrote to, at most once every interval; if they are few, the first write after a pause is folded at once,
+ * unless it was only a claim. If a server dies, another one's sweep finds what it left.
  *
- * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or
- * took long is from then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again
- * after a pause that applies to its tree only, and so is one that somebody's lock held up; new deltas shorten this second pause.
+ * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or took long is from
+ * then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again after a pause that applies to its
+ * tree only, and so is one that somebody's lock held up; new deltas shorten this second pause.
  *
- * Each tree has a low-water position, so that a fold does not walk over the dead rows of all earlier deltas. Delta ids are
- * assigned before they commit, so the position trails by one to two seconds. The sweep finds deltas that commit even later, and
- * has the fold read them from the start.
+ * Each tree has a low-water position, so that a fold does not walk over the dead rows of all earlier deltas. Delta ids are assigned before they
+ * commit, so the position trails by one to two seconds. The sweep finds those that commit even later, and has the fold read all.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -94,10 +93,8 @@ export class FoldScheduler {
     const tree = this.#tree(rootId);
     tree.dirty = true;
     tree.fromStart ||= fromStart;
-    // What holds it up may last while more and more is written.
     const soonest = tree.waits > 0 ? performance.now() + touchedWaitMs : 0;
     if (tree.failures === 0) tree.notBefore = Math.min(tree.notBefore, soonest);
-    this.#touched.fire();
     this.#run();
   }
 
@@ -107,7 +104,6 @@ export class FoldScheduler {
     if (tree.dirty) return;
     tree.dirty = true;
     tree.notBefore = Math.max(tree.notBefore, performance.now() + startMs);
-    this.#touched.fire();
     this.#run();
   }
 
@@ -156,6 +152,7 @@ export class FoldScheduler {
   }
 
   #run(): void {
+    this.#touched.fire();
     if (this.#stopped.signal.aborted) return;
     this.#running ??= this.#loop().finally(() => {
       this.#running = undefined;
@@ -179,9 +176,8 @@ export class FoldScheduler {
         return;
       }
       // If there are many trees, the deltas of an interval are folded together, which saves more than it delays.
-      const areFew = this.#trees.size <= treesPerFold.fewest;
-      const pauseMs = this.#pauseMs();
-      if (areFew && pauseMs > 0) await this.#touched.wait(pauseMs);
+      const pauseMs = this.#trees.size <= treesPerFold.fewest ? this.#pauseMs() : 0;
+      if (pauseMs > 0) await this.#touched.wait(pauseMs);
     }
   }
 
@@ -248,19 +244,15 @@ export class FoldScheduler {
         if (folds !== undefined) this.#wait(tree);
       } else {
         tree.failures = 0;
-        if (fold.heldUp) {
-          this.#wait(tree);
-        } else {
-          tree.waits = 0;
-          tree.dirty ||= fold.retry;
-        }
+        tree.dirty ||= fold.retry;
+        if (fold.heldUp) this.#wait(tree);
+        else tree.waits = 0;
         if (fold.unfinished) this.#onUnfinished?.();
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();
       }
     }
     this.#work(this.#suspects);
-    // Some trees may have to be folded again.
     this.#touched.fire();
   }
 
