@@ -13,6 +13,7 @@ import {
 } from './rows.ts';
 
 const newline = 0x0a;
+const carriageReturn = 0x0d;
 
 export function splitLines(
   pieces: AsyncIterable<Buffer>,
@@ -36,6 +37,15 @@ export function splitNdjson(
   });
 }
 
+/** A small file may unpack to millions of empty lines, which are no items: where those that begin here end, and how many they are. */
+function emptyLines(piece: Buffer, from: number): { end: number; count: number } {
+  for (let [end, count] = [from, 0]; ; count++) {
+    if (piece[end] === newline) end += 1;
+    else if (piece[end] === carriageReturn && piece[end + 1] === newline) end += 2;
+    else return { end, count };
+  }
+}
+
 async function* split(
   pieces: AsyncIterable<Buffer>,
   { place, start, maxRowBytes }: SplitOptions,
@@ -47,11 +57,17 @@ async function* split(
   let rest: Buffer[] = [];
   let restBytes = 0;
   let rows: Row[] = [];
+  const pass = (piece: Buffer, from: number) => {
+    const { end, count } = emptyLines(piece, from);
+    position += end - from;
+    line += count;
+    return end;
+  };
   const endLine = (last: Buffer, lineBytes: number) => {
     const isTooLong = lineBytes > maxRowBytes;
     rest.push(last);
     let bytes = rest.length === 1 ? last : Buffer.concat(rest);
-    if (bytes.at(-1) === 0x0d) bytes = bytes.subarray(0, -1);
+    if (bytes.at(-1) === carriageReturn) bytes = bytes.subarray(0, -1);
     if (!isTooLong) checkUtf8(bytes, line);
     const row = isTooLong ? tooLong(line, bytes, maxRowBytes) : toRow(line, bytes);
     if (row !== undefined) rows.push(row);
@@ -60,15 +76,13 @@ async function* split(
   };
   try {
     for await (const piece of pieces) {
-      let from = 0;
-      // A small file may unpack to millions of empty lines, which are no items.
-      if (restBytes === 0) for (; piece[from] === newline; from++, position++) line++;
+      let from = restBytes === 0 ? pass(piece, 0) : 0;
       for (let end = piece.indexOf(newline, from); end !== -1; end = piece.indexOf(newline, from)) {
         const lineBytes = restBytes + end - from;
         endLine(piece.subarray(from, end), lineBytes);
         position += lineBytes + 1;
         line++;
-        for (from = end + 1; piece[from] === newline; from++, position++) line++;
+        from = pass(piece, end + 1);
         if (rows.length === splitRows) {
           yield { rows, place: { position, line, columns: null } };
           rows = [];

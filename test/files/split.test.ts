@@ -314,6 +314,7 @@ it('endless lines and empty lines take no memory', async () => {
   for (const split of [
     splitLines(endless('x', 1_000), options),
     splitNdjson(endless('1', 1_000), options),
+    splitLines(endless('\r\n', 100), options),
     splitCsv(endless('\n', 100), { ...options, file: { format: 'CSV' } }),
     splitCsv(endless('x', 1_000), { ...options, file: { format: 'CSV', header: false } }),
     splitJsonArray(
