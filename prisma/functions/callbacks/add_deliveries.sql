@@ -19,25 +19,6 @@ begin
     return;
   end if;
 
-  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('job_%s_%s', m.id, m.completions), c.endpoint, 'JOB', m.root_id,
-    jobtree.callback_body('job.completed', m.completed_at, json_build_object(
-      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint), 'dedupeKey', m.dedupe_key,
-      'outcome', m.outcome, 'cancelReason', m.cancel_reason,
-      'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
-    ))::text, v_now, v_now
-  from (
-    select j.id, j.root_id, j.type, j.dedupe_key, j.cancel_reason, p.completed_at, p.outcome, p.item_count, p.succeeded, p.failed, p.cancelled,
-      p.completions
-    from unnest(p_job_ids) u(id)
-    join jobtree.job j on j.id = u.id
-    cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
-    where p.completed_at is not null
-    offset 0
-  ) m
-  join jobtree.callback c on c.root_id = m.root_id and c.event = 'JOB'
-  on conflict do nothing;
-
   with counted as (
     update jobtree.callback c
     set completions = c.completions + 1
@@ -52,16 +33,39 @@ begin
     join jobtree.job j on j.root_id = c.root_id
     cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
     group by j.root_id
-  )
-  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('tree_%s_%s', c.root_id, c.completions), c.endpoint, 'TREE', c.root_id,
-    jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint), 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
+  ), message as (
+    -- Types as members of the endpoint's tenant see them: `mail` for `acme//mail` at `acme//hook`.
+    select 'job' as subject, m.id, m.root_id, c.endpoint, m.completions, m.completed_at, json_build_object(
+      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', regexp_replace(m.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'dedupeKey', m.dedupe_key, 'outcome', m.outcome, 'cancelReason', m.cancel_reason,
+      'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
+    ) as data
+    from (
+      select j.id, j.root_id, j.type, j.dedupe_key, j.cancel_reason, p.completed_at, p.outcome, p.item_count, p.succeeded, p.failed, p.cancelled,
+        p.completions
+      from unnest(p_job_ids) u(id)
+      join jobtree.job j on j.id = u.id
+      cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
+      where p.completed_at is not null
+      offset 0
+    ) m
+    join jobtree.callback c on c.root_id = m.root_id and c.event = 'JOB'
+    union all
+    select 'tree', r.id, r.id, c.endpoint, c.completions, t.completed_at, json_build_object(
+      'rootId', 'Job:' || r.id, 'type', regexp_replace(r.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
-    ))::text, v_now, v_now
-  from counted c
-  join tree t on t.root_id = c.root_id
-  join jobtree.job r on r.id = c.root_id
+    )
+    from counted c
+    join tree t on t.root_id = c.root_id
+    join jobtree.job r on r.id = c.root_id
+  )
+  -- In the form of Standard Webhooks; below 20 kB.
+  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
+  select jobtree.new_id(), format('%s_%s_%s', m.subject, m.id, m.completions), m.endpoint, upper(m.subject), m.root_id, json_build_object(
+    'type', m.subject || '.completed', 'timestamp', to_char(m.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', m.data
+  )::text, v_now, v_now
+  from message m
   on conflict do nothing;
 end
 $$;
