@@ -1,5 +1,6 @@
 -- Creates the trees of a schedule's due occurrences and sets its next occurrence in one transaction, so that each occurrence is created
 -- once, however many servers try. If an earlier tree still runs, the schedule decides whether an occurrence is created, skipped or queued.
+-- If create_job no longer accepts the template, that is recorded, and affects no other occurrence or schedule.
 -- Or creates the first occurrence that it has queued, once all trees that it created before are complete, or may run beside others by now.
 --
 -- p_expected     the next occurrence as the caller read it; if it has changed, another server was faster. Null for a queued one
@@ -10,6 +11,7 @@
 -- returns        the new roots, and how many items of each type are ready; no row if there is nothing to create yet, or another server is
 --                working on it
 -- locks          the schedule's row, skipping it if locked, then those of create_job
+-- errors         whatever may pass when it is tried again
 create or replace function jobtree.fire_schedule(
   p_name text, p_expected timestamptz default null, p_occurrences timestamptz[] default null, p_next_at timestamptz default null,
   p_error text default null, p_refusal text default null
@@ -25,6 +27,7 @@ declare
   v_is_queued constant boolean := p_expected is null;
   v_schedule jobtree.schedule;
   v_at timestamptz(3);
+  v_root_id uuid;
 begin
   select * into v_schedule from jobtree.schedule s
   -- The server may have read long ago that a queued one may begin, and a lock is a write.
@@ -51,10 +54,23 @@ begin
       v_schedule.failed_at := v_at;
       v_schedule.error := left(p_refusal, 1000);
     elsif v_is_queued or v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
-      v_schedule := jobtree.make_occurrence(v_schedule, v_at);
-      if v_schedule.failed_at is distinct from v_at then
-        root_ids := root_ids || v_schedule.last_root_id;
-      end if;
+      begin
+        select c.job_id into v_root_id from jobtree.create_job(v_schedule.template) c;
+        update jobtree.job j set schedule_name = p_name, occurrence_at = v_at where j.id = v_root_id;
+        v_schedule.last_root_id := v_root_id;
+        v_schedule.last_occurrence_at := v_at;
+        v_schedule.open_root_ids := v_schedule.open_root_ids || v_root_id;
+        v_schedule.failed_at := null;
+        v_schedule.error := null;
+        root_ids := root_ids || v_root_id;
+      exception when others then
+        -- What may pass is tried again: a lock, a full disk, the end of the session.
+        if left(sqlstate, 2) in ('08', '25', '40', '53', '55', '57', '58', 'XX') then
+          raise;
+        end if;
+        v_schedule.failed_at := v_at;
+        v_schedule.error := left(sqlerrm, 1000);
+      end;
     elsif v_schedule.overlap = 'QUEUE' and cardinality(v_schedule.queued) < 100 then
       v_schedule.queued := v_schedule.queued || v_at;
     else
