@@ -142,6 +142,10 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await page.getByRole('button', { name: 'Replay', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox').fill('{"amount": 1}');
+    const copied = new Promise((resolve) => page.exposeFunction('noteCopy', resolve));
+    await page.evaluate('navigator.clipboard.writeText = (text) => window.noteCopy(text)');
+    await dialog.getByRole('button', { name: 'Copy as command' }).click();
+    expect(await copied).toMatch(/^jobtree replay --item \S+ --payload '\{"amount":1\}'$/);
     await dialog.getByRole('button', { name: 'Replay' }).click();
     await dialog.getByText('1 item is tried again').waitFor();
     const { claimItems } = await data(app.url, claim, { type });

@@ -34,6 +34,10 @@ export function asOption(name: string, values: readonly string[] | null | undefi
   return ` ${name} ${values.map(quoted).join(' ')}`;
 }
 
+/** The payload that was entered, if one was. */
+export const asPayload = ({ payload }: { readonly payload?: unknown }) =>
+  payload === undefined ? '' : ` --payload ${quoted(JSON.stringify(payload))}`;
+
 /** A word for a shell. */
 export const quoted = (word: string) =>
   /^[\w:.@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -2,6 +2,7 @@
 import { Discard, Replay } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
+import { asPayload } from './copy.tsx';
 import { shortId } from './items.tsx';
 import { usePayload } from './payload-editor.tsx';
 
@@ -16,7 +17,7 @@ export function ReplayItem({ itemId, label }: { itemId: string; label?: string }
       mutation={Replay}
       variables={() => ({ input: { filter: { itemIds: [itemId] }, ...changed() } })}
       question={<p>{t.item.replayAsk(shortId(itemId))}</p>}
-      command={() => `jobtree replay --item ${itemId}`}
+      command={() => `jobtree replay --item ${itemId}${asPayload(changed())}`}
       fields={editor}
     />
   );

@@ -12,7 +12,7 @@ import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { Missing } from '../parts/ask.tsx';
 import { CauseLink } from '../parts/causes.tsx';
-import { CopyButton } from '../parts/copy.tsx';
+import { asPayload, CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
 import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
@@ -187,7 +187,7 @@ function Actions({ item }: { item: Shown }) {
       )}
       {item.status === 'FAILED' && <ReplayItem itemId={item.id} />}
       <CopyButton label={t.copy.id} text={() => item.id} />
-      <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
+      <CopyButton label={t.copy.command} text={() => `jobtree items ${item.id}`} />
     </div>
   );
 }
@@ -215,6 +215,9 @@ function Change({ item }: { item: Shown }) {
         })
       }
       question={null}
+      command={() =>
+        `jobtree update-item ${item.id} --priority ${Number(draft.textOf('priority'))}${asPayload(changed())}`
+      }
       onDone={draft.forget}
       fields={
         <>

@@ -318,7 +318,7 @@ export const de: Texts = {
     dedupeKey: 'Dedupe-Schlüssel',
     serializeKey: 'Serienschlüssel',
     failures: (count, most) =>
-      `${things(count, 'Fehlversuch', 'Fehlversuche')}, davon dürfen ${formatCount(most)} wiederholt werden`,
+      `${things(count, 'Fehlversuch', 'Fehlversuche')}; bis zu ${formatCount(most)} werden wiederholt`,
     change: 'Ändern',
     changePayload: 'Eingabe, als JSON',
     changePriority: 'Vorrang',

@@ -266,7 +266,7 @@ export const en = {
     dedupeKey: 'Dedupe key',
     serializeKey: 'Serialize key',
     failures: (count: number, most: number) =>
-      `${things(count, 'failure', 'failures')}, of which ${formatCount(most)} may be tried again`,
+      `${things(count, 'failure', 'failures')}; up to ${formatCount(most)} are tried again`,
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
