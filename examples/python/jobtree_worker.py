@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 log = logging.getLogger("jobtree")
 
-FIELDS = "assignments { id itemId type payload attempt lastAttempt suspect heartbeatIntervalMs } limitedTypes"
+FIELDS = "assignments { id itemId type payload attempt lastAttempt suspect hasSerializeKey heartbeatIntervalMs } limitedTypes"
 REPORTED = "entries(all: false) { index status error { message } }"
 ERROR = "... on UserError { code message field }"
 
@@ -156,6 +156,7 @@ class Item:
         self.attempt = assignment["attempt"]
         self.last_attempt = assignment["lastAttempt"]  # whether the item fails for good if this attempt fails
         self.suspect = assignment["suspect"]  # whether its workers may have died of it: it runs alone
+        self.has_serialize_key = assignment["hasSerializeKey"]  # if it is given back or ends, another item of its key may begin
         self.heartbeat_seconds = assignment["heartbeatIntervalMs"] / 1000
         self.unwanted = threading.Event()
 
@@ -209,8 +210,9 @@ class Worker:
                 if self.stop_by is not None:
                     self._give_back_suspect()
                     if time.monotonic() >= self.stop_by:
-                        self._give_back(list(self.running))
+                        self._interrupt()
                     if self._is_done() or time.monotonic() >= self.stop_by + FLUSH_SECONDS:
+                        self.intervals.clear()  # Whatever still runs keeps its key until its heartbeats are missed.
                         return
                 self._try_suspect()
                 reports = list(self.reports.values())[:1000]
@@ -262,7 +264,8 @@ class Worker:
 
     def _patience(self):
         if self.stop_by is not None:
-            return max(0.0, self.stop_by - time.monotonic())
+            left = self.stop_by - time.monotonic()
+            return left if left > 0 else max(0.0, left + FLUSH_SECONDS)
         return self.poll_seconds
 
     def _is_done(self):
@@ -309,6 +312,12 @@ class Worker:
         for id in ids:
             self.running.pop(id).unwanted.set()
             self.releases.append(id)
+
+    def _interrupt(self):
+        """Gives back what runs; what has a serialize key once its handler has ended."""
+        for item in self.running.values():
+            item.unwanted.set()
+        self._give_back([id for id, item in self.running.items() if not item.has_serialize_key])
 
     def _end_wait(self):
         """Sending the claim again ends the waiting, and brings what the first one may have got."""

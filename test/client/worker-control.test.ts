@@ -189,6 +189,46 @@ it('a handler that takes longer than timeoutMs is aborted, and the attempt fails
   ]);
 });
 
+it.each([
+  ['returns', (): unknown => 'too late'],
+  ['throws', (): unknown => Promise.reject(new Error('It was aborted.'))],
+] as const)('a keyed item that takes too long keeps its key until its handler %s', async (_, end) => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({
+    type,
+    items: [{ serializeKey: type }, { serializeKey: type }],
+    sealed: true,
+    backoffMs: [0],
+  });
+  const seen: unknown[] = [];
+  const worker = makeWorker({
+    types: {
+      [type]: {
+        concurrency: 1,
+        timeoutMs: 50,
+        handler: async (_, { signal }) => {
+          await once(signal, 'abort');
+          // Nobody gets the key, however often they ask.
+          for (let n = 0; n < 100; n++)
+            seen.push(...(await client.claimItems('other', [{ type, limit: 1 }])));
+          void worker.stop();
+          return end();
+        },
+      },
+    },
+  });
+  const failed = once(worker, 'failed');
+  await worker.start();
+  expect(await failed).toMatchObject([{ attempt: 1 }, { code: 'TIMED_OUT' }]);
+  await worker.stop();
+  expect(seen).toEqual([]);
+  expect((await client.items(id)).nodes[0]).toMatchObject({
+    failures: [{ code: 'TIMED_OUT' }],
+    result: null,
+  });
+});
+
 it('a RetryAfterError is a failure that sets the time of the retry', async () => {
   const client = connect();
   const type = newType();

@@ -238,6 +238,27 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     const [row] = await db.query(`select state from jobtree.assignment where job_id = $1`, [job.id.slice(4)]);
     expect(row).toEqual({ state: 'RELEASED' });
   });
+
+  it('gives an item with a serialize key back when its handler has ended, and not before', async () => {
+    const type = newType();
+    const worker = start(type, { stopSeconds: 0.1 });
+    const payload = { sleepMs: 1_500, untilUnwanted: true };
+    const job = await create(type, [{ payload, serializeKey: type }]);
+    const states = async () =>
+      (await db.query('select state from jobtree.assignment where job_id = $1', [job.id.slice(4)])).map(
+        ({ state }) => state,
+      );
+    await says(worker, 'begun');
+    worker.kill('SIGTERM');
+    let before = await states();
+    while (!said.get(worker)?.includes('ended')) {
+      before = await states();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(before).toEqual(['HELD']);
+    expect(await once(worker, 'close')).toEqual([0, null]);
+    expect(await states()).toEqual(['RELEASED']);
+  });
 });
 
 it('the worker in Python logs that it is connected, that it is not, and the first failure of a kind', async () => {

@@ -17,7 +17,8 @@ interface CommonOptions {
   readonly concurrency: number;
   /**
    * How long a handler may take, in milliseconds: 1 to 86,400,000. After that its signal aborts and its items fail with the code
-   * `TIMED_OUT`, to be tried again as after any failure. Default: no limit.
+   * `TIMED_OUT`, to be tried again as after any failure; those with a serialize key once the handler has ended, since others of
+   * the key may begin then. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -28,19 +28,22 @@ export class Outcomes {
 
   succeed(held: HeldAssignment, result: unknown): void {
     if (held.state !== 'running') return;
-    this.#report(held, succeeded(held.assignmentId, result, held.newItems, this.#parts.maxResultBytes));
+    if (held.abortedFor === 'TIMED_OUT') this.#reportTimeout(held);
+    else this.#report(held, succeeded(held.assignmentId, result, held.newItems, this.#parts.maxResultBytes));
   }
 
   fail(held: HeldAssignment, error: unknown): void {
     if (held.state !== 'running') return;
     // It gave up because we told it to, which is no failure of the item.
     if (held.abortedFor === 'HEARTBEATS_FAILED' || held.abortedFor === 'STOPPED') this.release(held);
+    else if (held.abortedFor === 'TIMED_OUT') this.#reportTimeout(held);
     else this.#report(held, failed(held.assignmentId, error));
   }
 
   timeOut(held: HeldAssignment): void {
     if (held.state !== 'running') return;
-    this.#report(held, timedOut(held.assignmentId, held.slots.timeoutMs));
+    // With the report of a keyed item the next one of its key may begin, or it itself elsewhere: so its handler must have ended.
+    if (!held.assignment.hasSerializeKey) this.#reportTimeout(held);
     this.abort(held, 'TIMED_OUT');
   }
 
@@ -87,6 +90,10 @@ export class Outcomes {
       const { code, message } = failure;
       this.#failed(assignment, { code, message, retryAt, error: outcome?.error });
     }
+  }
+
+  #reportTimeout(held: HeldAssignment): void {
+    this.#report(held, timedOut(held.assignmentId, held.slots.timeoutMs));
   }
 
   #report(held: HeldAssignment, outcome: Outcome): void {

@@ -708,6 +708,7 @@ describe('deletion', () => {
     expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({
       lastDelta: 0,
       retry: false,
+      heldUp: false,
       unfinished: false,
     });
   });
@@ -820,7 +821,12 @@ describe('deletion', () => {
     const { [type]: job = '' } = await t.create({ type, items: [{}] });
     await deleteJob(t.engine, job);
     await t.db.query('insert into jobtree.progress_delta (root_id, job_id, items) values ($1, $1, 1)', [job]);
-    expect(await foldProgress(t.engine, job, 0)).toEqual({ lastDelta: 0, retry: false, unfinished: false });
+    expect(await foldProgress(t.engine, job, 0)).toEqual({
+      lastDelta: 0,
+      retry: false,
+      heldUp: false,
+      unfinished: false,
+    });
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 
