@@ -34,9 +34,8 @@ begin
     cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
     group by j.root_id
   ), message as (
-    -- Types as members of the endpoint's tenant see them: `mail` for `acme//mail` at `acme//hook`.
     select 'job' as subject, m.id, m.root_id, c.endpoint, m.completions, m.completed_at, json_build_object(
-      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', regexp_replace(m.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint),
       'dedupeKey', m.dedupe_key, 'outcome', m.outcome, 'cancelReason', m.cancel_reason,
       'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
     ) as data
@@ -52,7 +51,7 @@ begin
     join jobtree.callback c on c.root_id = m.root_id and c.event = 'JOB'
     union all
     select 'tree', r.id, r.id, c.endpoint, c.completions, t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', regexp_replace(r.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint),
       'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     )
@@ -60,11 +59,9 @@ begin
     join tree t on t.root_id = c.root_id
     join jobtree.job r on r.id = c.root_id
   )
-  -- In the form of Standard Webhooks; below 20 kB.
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('%s_%s_%s', m.subject, m.id, m.completions), m.endpoint, upper(m.subject), m.root_id, json_build_object(
-    'type', m.subject || '.completed', 'timestamp', to_char(m.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', m.data
-  )::text, v_now, v_now
+  select jobtree.new_id(), format('%s_%s_%s', m.subject, m.id, m.completions), m.endpoint, upper(m.subject), m.root_id,
+    jobtree.callback_body(m.subject || '.completed', m.completed_at, m.data)::text, v_now, v_now
   from message m
   on conflict do nothing;
 end

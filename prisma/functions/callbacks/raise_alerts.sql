@@ -56,12 +56,10 @@ begin
       update jobtree.queue q set alert_spell_at = v_now, alert_seen_at = v_now where q.type = v_alert.type;
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
-      select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', json_build_object(
-        'type', 'dead_letters.alert', 'timestamp', to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', json_build_object(
-          'type', regexp_replace(v_alert.type, '^' || jobtree.tenant_beginning(v_alert.alert_endpoint), ''), 'threshold', v_alert.alert_count,
-          'intervalMs', v_alert.alert_interval_ms, 'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
-        )
-      )::text, v_now, v_now
+      select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
+        'type', jobtree.name_within(v_alert.type, v_alert.alert_endpoint), 'threshold', v_alert.alert_count, 'intervalMs', v_alert.alert_interval_ms,
+        'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
+      ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i;
     elsif v_alert.is_over then
       update jobtree.queue q set alert_seen_at = v_now where q.type = v_alert.type;

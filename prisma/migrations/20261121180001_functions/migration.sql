@@ -86,9 +86,8 @@ begin
     cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
     group by j.root_id
   ), message as (
-    -- Types as members of the endpoint's tenant see them: `mail` for `acme//mail` at `acme//hook`.
     select 'job' as subject, m.id, m.root_id, c.endpoint, m.completions, m.completed_at, json_build_object(
-      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', regexp_replace(m.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint),
       'dedupeKey', m.dedupe_key, 'outcome', m.outcome, 'cancelReason', m.cancel_reason,
       'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
     ) as data
@@ -104,7 +103,7 @@ begin
     join jobtree.callback c on c.root_id = m.root_id and c.event = 'JOB'
     union all
     select 'tree', r.id, r.id, c.endpoint, c.completions, t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', regexp_replace(r.type, '^' || jobtree.tenant_beginning(c.endpoint), ''),
+      'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint),
       'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     )
@@ -112,11 +111,9 @@ begin
     join tree t on t.root_id = c.root_id
     join jobtree.job r on r.id = c.root_id
   )
-  -- In the form of Standard Webhooks; below 20 kB.
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('%s_%s_%s', m.subject, m.id, m.completions), m.endpoint, upper(m.subject), m.root_id, json_build_object(
-    'type', m.subject || '.completed', 'timestamp', to_char(m.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', m.data
-  )::text, v_now, v_now
+  select jobtree.new_id(), format('%s_%s_%s', m.subject, m.id, m.completions), m.endpoint, upper(m.subject), m.root_id,
+    jobtree.callback_body(m.subject || '.completed', m.completed_at, m.data)::text, v_now, v_now
   from message m
   on conflict do nothing;
 end
@@ -397,6 +394,20 @@ begin
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
   return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
 end
+$$;
+
+-- The body of a message to an endpoint, in the form of Standard Webhooks.
+--
+-- p_type     the event: job.completed, tree.completed, dead_letters.alert
+-- p_data     the event's data; below 20 kB in all
+-- returns    a JSON object
+create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
+returns json
+language sql stable
+as $$
+  select json_build_object(
+    'type', p_type, 'timestamp', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', p_data
+  )
 $$;
 
 -- Cancels what a claim found of jobs that were cancelled meanwhile.
@@ -4781,6 +4792,16 @@ as $$
   ) e
 $$;
 
+-- A name as members of another name's tenant see it: `mail` for `acme//mail` next to `acme//hook`. Unchanged if the other name has another
+-- tenant, or none.
+create or replace function jobtree.name_within(p_name text, p_beside text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when starts_with(p_name, b.beginning) then substr(p_name, length(b.beginning) + 1) else p_name end
+  from (select jobtree.tenant_beginning(p_beside) as beginning) b
+$$;
+
 -- A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then random bits. Plain SQL, so that the planner inlines it,
 -- and the same on every Postgres that jobtree supports (uuidv7() is native only from 18 on).
 create or replace function jobtree.new_id() returns uuid
@@ -5968,12 +5989,10 @@ begin
       update jobtree.queue q set alert_spell_at = v_now, alert_seen_at = v_now where q.type = v_alert.type;
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
-      select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', json_build_object(
-        'type', 'dead_letters.alert', 'timestamp', to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', json_build_object(
-          'type', regexp_replace(v_alert.type, '^' || jobtree.tenant_beginning(v_alert.alert_endpoint), ''), 'threshold', v_alert.alert_count,
-          'intervalMs', v_alert.alert_interval_ms, 'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
-        )
-      )::text, v_now, v_now
+      select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
+        'type', jobtree.name_within(v_alert.type, v_alert.alert_endpoint), 'threshold', v_alert.alert_count, 'intervalMs', v_alert.alert_interval_ms,
+        'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
+      ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i;
     elsif v_alert.is_over then
       update jobtree.queue q set alert_seen_at = v_now where q.type = v_alert.type;

@@ -416,7 +416,6 @@ describe('races for the slots of a type', () => {
   });
 });
 
-/** Counts the claims that go to the database. */
 /** Before each call of `claim_items` that follows, calls this with its number; until the returned function is called. */
 function beforeClaims(before: (count: number) => unknown): () => void {
   const { database } = t.engine;
