@@ -77,3 +77,14 @@ it('batch handlers have room for a batch each, and none is claimed ahead', () =>
     ['a', 50],
   ]);
 });
+
+it('no batch is cut by the bound of a claim: it comes with the next one', () => {
+  const all = [slots('a', 1, { batchSize: 10 }), slots('b', 1, { batchSize: 7 }), slots('c', 2)];
+  expect(limits(all, 10, 0)).toEqual([['a', 10]]);
+  expect(limits(all, 10, 1)).toEqual([
+    ['b', 7],
+    ['c', 2],
+  ]);
+  // Whoever is first gets what there is: a claim may be bound to a single item.
+  expect(limits(all, 1, 1)).toEqual([['b', 1]]);
+});

@@ -42,7 +42,10 @@ function aheadOf({ claimsAhead, limited, concurrency, batchSize, meanMs }: Slots
   return Math.min(mostInTime, Math.max(concurrency, mostAhead));
 }
 
-/** Asks for what each type has room for, up to `most` in total. Each turn starts with another type, so that none is left out for long. */
+/**
+ * Asks for what each type has room for, up to `most` in total. Each turn starts with another type, so that none is left out for long:
+ * nor is a batch that is left out because `most` would cut it, since whoever is first gets all there is.
+ */
 export function chooseRequests(
   slots: readonly Slots[],
   most: number,
@@ -53,9 +56,12 @@ export function chooseRequests(
   let left = most;
   for (let i = 0; i < slots.length && left > 0; i++) {
     const one = slots[(turn + i) % slots.length] as Slots;
-    const most = Math.min(room(one), left);
+    const wanted = room(one);
+    const rest = Math.min(wanted, left);
+    // Its handler would begin with a part of a batch.
+    if (requests.length > 0 && rest < wanted && rest < (one.batchSize ?? 1)) continue;
     // What is left over after whole batches would begin as a small one.
-    const limit = most - (one.batchSize !== undefined && most > one.batchSize ? most % one.batchSize : 0);
+    const limit = rest - (one.batchSize !== undefined && rest > one.batchSize ? rest % one.batchSize : 0);
     if (limit <= 0) continue;
     requests.push({ slots: one, limit });
     left -= limit;
