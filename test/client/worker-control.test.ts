@@ -341,6 +341,20 @@ it.each([
   expect(sizes).toEqual(expected);
 });
 
+it('batches of two types do not cut each other', async () => {
+  const client = connect();
+  const sizes: Record<number, number[]> = { 10: [], 7: [] };
+  const types: Record<string, object> = {};
+  for (const batchSize of [10, 7]) {
+    const type = newType();
+    await client.createJob({ type, items: numbered(10 * batchSize), sealed: true });
+    const batchHandler = async (items: readonly BatchItem[]) => void sizes[batchSize]?.push(items.length);
+    types[type] = { concurrency: 1, batchSize, batchHandler };
+  }
+  await makeWorker({ types: types as Parameters<typeof makeWorker>[0]['types'] }).runOnce();
+  expect(sizes).toEqual({ 10: Array(10).fill(10), 7: Array(10).fill(7) });
+});
+
 it('one function handles several defined types', async () => {
   const client = connect();
   const types = [newType(), newType()].map((name) => defineType<number, string>(name));
