@@ -182,6 +182,27 @@ describe('an operation beyond a limit is refused with the name of the limit:', (
     }
   });
 
+  it('a long list in the answer of a mutation and in an event is completed in turns, by both executors', async () => {
+    const tree = await createJob(app.url, {
+      type: 'wide tree',
+      children: Array.from({ length: 900 }, (_, n) => ({ type: `wide ${n}` })),
+    });
+    const assignmentIds = Array.from({ length: 900 }, (_, n) => `no id ${n}`);
+    const fields = repeat(40, (n) => `a${n}: status`);
+    const release = `mutation ($input: ReleaseAssignmentsInput!) { releaseAssignments(input: $input) { ... on ReleaseAssignmentsPayload { entries { assignmentId ${fields} } } } }`;
+    const watch = `subscription ($id: ID!) { jobTreeProgress(rootId: $id) { jobs { job { type } ${repeat(40, (n) => `a${n}: itemCount`)} } } }`;
+    const socket = open();
+    // A compiled operation is one that came often.
+    for (let i = 0; i < 22; i++) {
+      const { releaseAssignments } = await data(app.url, release, { input: { assignmentIds } });
+      expect(releaseAssignments.entries.map((entry: any) => entry.assignmentId)).toEqual(assignmentIds);
+      const { data: event, errors } = await overSocket(socket, watch, { id: tree });
+      expect(errors).toBeUndefined();
+      expect((event as any).jobTreeProgress.jobs).toHaveLength(901);
+    }
+    await socket.dispose();
+  });
+
   it('the cost of a query is counted once', async () => {
     const extensions: { complexity?: unknown } = schema.getQueryType()?.getFields().jobs?.extensions ?? {};
     const count = vi.fn(extensions.complexity as (...args: unknown[]) => unknown);

@@ -72,7 +72,6 @@ builder.queryField('auditEntries', (t) =>
         readPage(
           byTime,
           args,
-          context,
           (range) => listAudit(context.engine.database, context.caller.tenant, filter ?? {}, range),
           (rows) => rows,
         ),

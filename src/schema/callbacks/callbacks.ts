@@ -234,7 +234,6 @@ builder.queryField('callbackDeliveries', (t) =>
         return readPage(
           byId,
           args,
-          context,
           (range) => listDeliveries(engine.database, { tenant, ...filter, rootId }, range),
           (rows) => rows,
         );

@@ -1,6 +1,6 @@
 import { putEndpoint } from '../../domain/callbacks/endpoints.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { toHost } from '../core/audit-subjects.ts';
+import { toHost } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { endpointField } from './callbacks.ts';
 

@@ -53,7 +53,7 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
     }),
     types: t.field({
       type: [WorkerType],
-      complexity: { field: 5 },
+      complexity: { multiplier: 10 },
       description: 'The types that it handles, and those of which it holds items, by name: up to 1,000.',
       resolve: ({ types, concurrency, holds }, _, { caller }) => {
         const held = new Map(holds.map(({ type, count }) => [type, count]));

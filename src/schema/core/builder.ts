@@ -19,6 +19,7 @@ import { findNodes, type NodeId } from './nodes.ts';
 import { nullableRootsPlugin } from './nullable-roots-plugin.ts';
 import './seen-by.ts';
 import type { Services } from './services.ts';
+import { turnsPlugin } from './turns-plugin.ts';
 
 export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
@@ -40,6 +41,7 @@ const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1
 export const builder = new SchemaBuilder<SchemaTypes>({
   // Missing permissions are refused first, and as errors of the request: no field lists them among its results.
   plugins: [
+    turnsPlugin,
     auditPlugin,
     nullableRootsPlugin,
     ScopeAuthPlugin,

@@ -2,14 +2,12 @@
  * Pages by key: a page is what follows a key in the order of its list, whether or not a row still has the key, or still matches
  * the filter. So nothing is skipped while the rows of a list change.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
 import { checkInteger } from '../../domain/values/checks.ts';
 import type { Range } from '../../domain/values/range.ts';
 import { InvalidInputError } from '../../errors.ts';
-import type { Services } from './services.ts';
 
 const defaultPageSize = 50;
 const maxPageSize = 1_000;
@@ -36,7 +34,7 @@ interface Edge<Node> {
 }
 
 interface Page<Node> {
-  readonly edges: (Edge<Node> | Promise<Edge<Node>>)[];
+  readonly edges: Edge<Node>[];
   readonly pageInfo: {
     hasNextPage: boolean;
     hasPreviousPage: boolean;
@@ -58,7 +56,6 @@ interface Found<Row> {
 export async function readPage<Row extends object, Node extends Row, Key>(
   order: ListOrder<Row, Key>,
   args: PageArgs,
-  context: Services,
   readRows: (range: Range<Key>) => Promise<Row[] | Found<Row>>,
   toNodes: (rows: Row[]) => Node[] | Promise<Node[]>,
 ): Promise<Page<Node>> {
@@ -81,7 +78,7 @@ export async function readPage<Row extends object, Node extends Row, Key>(
   const edges = (await toNodes(shown)).map((node) => ({ cursor: cursorOf(node), node }));
   const cut = end !== null && rows.length <= expectedSize ? cursorOf(end) : null;
   return {
-    edges: inTurns(edges, context),
+    edges,
     pageInfo: {
       hasNextPage: hasNextPage(rows.length) || (cut !== null && !inverted),
       hasPreviousPage: hasPreviousPage(rows.length) || (cut !== null && inverted),
@@ -89,23 +86,6 @@ export async function readPage<Row extends object, Node extends Row, Key>(
       endCursor: (inverted ? null : cut) ?? edges.at(-1)?.cursor ?? null,
     },
   };
-}
-
-/** Few enough to be completed at once, whatever is selected of them; and loaders read at least so many together. */
-const leastOfTurn = 100;
-
-/** Gives the later entries of an expensive list in later turns of the event loop. */
-export function inTurns<Entry>(
-  entries: readonly Entry[],
-  { turns = 1 }: Pick<Services, 'turns'>,
-): (Entry | Promise<Entry>)[] {
-  const ofTurn = Math.max(leastOfTurn, Math.ceil(entries.length / turns));
-  let turn: Promise<unknown> = Promise.resolve();
-  return entries.map((entry, i) => {
-    if (i < ofTurn) return entry;
-    if (i % ofTurn === 0) turn = turn.then(() => nextTurn());
-    return turn.then(() => entry);
-  });
 }
 
 function parseCursor<Node, Key>(

@@ -48,7 +48,7 @@ builder.queryField('imports', (t) =>
         const types = await shownTypes(context, type === null ? null : [type]);
         const read = async (range: Range<string>) =>
           (await readImportedJobs(context.engine.database, types, newestFirst(range))).map((id) => ({ id }));
-        return readPage(imports, args, context, read, (rows) => toJobs(rows, context, info));
+        return readPage(imports, args, read, (rows) => toJobs(rows, context, info));
       },
     },
     { name: 'ImportConnection', description: 'A page of jobs with files.' },
@@ -68,7 +68,6 @@ builder.queryField('uploads', (t) =>
         readPage(
           uploads,
           args,
-          context,
           (range) => readUploads(context.engine.database, uploadsOf(context.caller), newestFirst(range)),
           (rows) => rows,
         ),

@@ -6,7 +6,7 @@ import {
   NotFoundError,
   StorageLimitError,
 } from '../../errors.ts';
-import { toSource } from '../core/audit-subjects.ts';
+import { toSource } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { keyOf } from '../core/global-id.ts';
 import { jobField } from '../core/payload.ts';

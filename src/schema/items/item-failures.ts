@@ -58,6 +58,7 @@ builder.objectFields(JobItem, (t) => ({
   failures: t.field({
     seenBy: 'ITEMS',
     type: [ItemFailure],
+    complexity: { multiplier: 5 },
     description:
       'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
     resolve: async (item, _, context) => {

@@ -116,6 +116,7 @@ builder.objectType(JobItem, {
     }),
     log: t.field({
       type: [LogLine],
+      complexity: { multiplier: 5 },
       description:
         'Lines that workers logged about it, the oldest first: up to 50, the last of all attempts.',
       resolve: async (item, _, context) => [...(await logs(context).load(item))],
@@ -170,7 +171,6 @@ builder.objectType(JobItem, {
           return readPage(
             byJobAndPosition,
             args,
-            context,
             async (range) =>
               status === 'SUCCEEDED'
                 ? childKeys(context).load({ parent: { jobId, position }, types, range })

@@ -49,7 +49,6 @@ builder.prismaObjectFields('Job', (t) => ({
         const page = await readPage(
           byPosition,
           args,
-          context,
           (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
           (keys) => loadItems(keys, context, info),
         );
@@ -85,7 +84,6 @@ builder.prismaObjectFields('Job', (t) => ({
         return readPage(
           byJobAndPosition,
           args,
-          context,
           (range) => resultKeys(context).load({ rootId, range }),
           (keys) => loadItems(keys, context, info),
         );

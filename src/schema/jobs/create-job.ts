@@ -4,7 +4,7 @@ import { findForeignUpload } from '../../domain/files/read-uploads.ts';
 import { createJob, type NewJob } from '../../domain/jobs/create-job.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { checkFirstRows } from '../../files/first-rows.ts';
-import { toImports } from '../core/audit-subjects.ts';
+import { toImports } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { jobField } from '../core/payload.ts';
 import { checkTypeScope } from '../core/scope.ts';

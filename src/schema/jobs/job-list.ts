@@ -110,7 +110,7 @@ builder.queryField('jobs', (t) =>
             for (const { id, value } of rows) known.set(id, value);
             return rows;
           };
-          return readPage(byValue(rank.by, known), args, context, read, toNodes);
+          return readPage(byValue(rank.by, known), args, read, toNodes);
         }
         const read = async (range: Range<string>) => {
           // The ids are UUIDs of version 7, so their order is that of creation.
@@ -122,7 +122,7 @@ builder.queryField('jobs', (t) =>
           const toRow = (id: string) => ({ id });
           return { rows: page.ids.map(toRow), end: page.end === null ? null : toRow(page.end) };
         };
-        return readPage(byId, args, context, read, toNodes);
+        return readPage(byId, args, read, toNodes);
       },
     },
     { name: 'JobConnection', description: 'A page of jobs.' },

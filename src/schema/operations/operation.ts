@@ -186,7 +186,6 @@ builder.queryField('operations', (t) =>
         readPage(
           byId,
           args,
-          context,
           (range) => listOperations(context.engine.database, context.caller, range),
           (rows) => rows,
         ),

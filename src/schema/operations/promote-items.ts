@@ -1,6 +1,6 @@
 import { startOperation } from '../../domain/operations/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
-import { toConditions } from '../core/audit-subjects.ts';
+import { toConditions } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { PendingItemFilter, toPendingFilter } from '../items/pending-items.ts';
 import { operationField } from './operation.ts';

@@ -1,6 +1,6 @@
 import { startOperation } from '../../domain/operations/operations.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
-import { toConditions } from '../core/audit-subjects.ts';
+import { toConditions } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { DeadLetterFilter, toFilter } from './dead-letters.ts';
 import { operationField } from './operation.ts';

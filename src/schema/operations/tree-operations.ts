@@ -3,7 +3,7 @@ import type { TreeOperationKind } from '../../domain/operations/operations.ts';
 import { startOnTrees } from '../../domain/operations/tree-operations.ts';
 import { maxBatch } from '../../domain/values/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { toConditions as toSubjects } from '../core/audit-subjects.ts';
+import { toConditions as toSubjects } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { checkTypeScope } from '../core/scope.ts';
 import type { Services } from '../core/services.ts';

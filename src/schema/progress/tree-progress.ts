@@ -125,6 +125,8 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
     jobs: t.expose('jobs', {
       seenBy: 'PROGRESS',
       type: [JobProgress],
+      // Later events have those that changed.
+      complexity: { multiplier: 10 },
       description: 'The progress of each job, of up to 1,000.',
     }),
   }),

@@ -13,7 +13,7 @@ import { checkBatch, checkName, checkText } from '../../domain/values/checks.ts'
 import { maxBatch, maxNameLength } from '../../domain/values/limits.ts';
 import { builder } from '../core/builder.ts';
 import { createGroupLoader } from '../core/loader.ts';
-import { checkFirst, firstComplexity, inTurns } from '../core/pages.ts';
+import { checkFirst, firstComplexity } from '../core/pages.ts';
 import { checkTypeScope, shownTypes } from '../core/scope.ts';
 
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
@@ -205,8 +205,7 @@ builder.queryField('queues', (t) =>
       if (after != null) checkName(after, 'after', maxNameLength);
       const search = checkNameContains(nameContains);
       const shown = await shownTypes(context, checkTypes(types));
-      const queues = await queueLists(context).load({ types: shown, after: after ?? null, take, search });
-      return inTurns(queues, context);
+      return queueLists(context).load({ types: shown, after: after ?? null, take, search });
     },
   }),
 );

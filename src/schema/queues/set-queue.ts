@@ -5,7 +5,7 @@ import {
   setQueue,
 } from '../../domain/queues/queues.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { toSettings } from '../core/audit-subjects.ts';
+import { toSettings } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { Queue } from './queue.ts';
 

@@ -1,6 +1,6 @@
 import { type RetentionChange, setRetention } from '../../domain/retention/retention.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
-import { toSettings } from '../core/audit-subjects.ts';
+import { toSettings } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { keyOf } from '../core/global-id.ts';
 import { jobField } from '../core/payload.ts';

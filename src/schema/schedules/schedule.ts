@@ -271,7 +271,7 @@ builder.queryFields((t) => ({
           const within = { after: range.after ?? from, before: range.before ?? until };
           return (await readScheduleNames(database, { ...range, ...within })).map((name) => ({ name }));
         };
-        return readPage(byName(tenant), args, context, read, async (rows) => {
+        return readPage(byName(tenant), args, read, async (rows) => {
           const names = rows.map(({ name }) => name);
           const schedules = await database.prisma.schedule.findMany({
             where: { name: { in: names } },

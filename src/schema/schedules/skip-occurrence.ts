@@ -1,6 +1,6 @@
 import { skipOccurrence } from '../../domain/schedules/skip-occurrence.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
-import { toSettings } from '../core/audit-subjects.ts';
+import { toSettings } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { scheduleField } from './schedule-input.ts';
 

@@ -2,7 +2,7 @@ import { type SyncedSchedules, syncSchedules } from '../../domain/schedules/put-
 import { maxBatch } from '../../domain/values/limits.ts';
 import { toStored } from '../../domain/values/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { toSettings } from '../core/audit-subjects.ts';
+import { toSettings } from '../access/audit-subjects.ts';
 import { builder } from '../core/builder.ts';
 import { ScheduleInput, toNewSchedule } from './schedule-input.ts';
 

@@ -1,6 +1,7 @@
 /** Executes an operation for an event, and serializes the answer once for all who read it. */
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql';
 import type { Owner } from '../../concurrency/fair-queue.ts';
+import { largeTurn } from '../../concurrency/large-turns.ts';
 import type { Database } from '../../db/database.ts';
 import type { Caller } from '../../domain/access/rights.ts';
 import { type Engine, forRequest } from '../../domain/engine/engine.ts';
@@ -10,14 +11,14 @@ import { boundAnswer } from '../../schema/core/answer-text.ts';
 import type { Parts, Services } from '../../schema/core/services.ts';
 import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
-import { largeTurn, turnToWrite } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
 import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
+import { turnToWrite } from './turn-to-write.ts';
 
 export interface EventEncoderOptions {
   readonly args: Omit<ExecutionArgs, 'contextValue'>;
-  readonly services: Parts & { readonly engine: Engine<Database> };
+  readonly services: Parts & Pick<Services, 'turns'> & { readonly engine: Engine<Database> };
   /** The caller whose rights all readers have. */
   readonly caller: Caller;
   /** The owner for whom reads are counted. */

@@ -24,23 +24,19 @@ import type { Services } from '../../schema/core/services.ts';
 import { errorsInWordsOf } from '../../schema/core/tenant-names.ts';
 import { AdmissionControl } from '../limits/admission-control.ts';
 import { busyError } from '../limits/busy.ts';
-import { costOf, tooCostly } from '../limits/cost-of.ts';
+import { costOf, heavyCost, tooCostly, turnsOf } from '../limits/cost-of.ts';
 import { EventLoopScheduler } from '../limits/event-loop-scheduler.ts';
-import { turnToWrite } from '../limits/large-turns.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { createExecute } from './compiled-execution.ts';
 import { Documents, maxKnownLength } from './documents.ts';
 import { keepsLeases } from './lease-mutations.ts';
 import { afterWork, codeOf, createMaskError, cutMessage, UnparsedError } from './masked-errors.ts';
+import { turnToWrite } from './turn-to-write.ts';
 import { refuseVariables } from './variables.ts';
 
 /** How many errors an invalid document gets. */
 const maxErrors = 10;
-/**
- * Cost above which queries run a few at a time, in turns of their callers; in values that the answer could have, each of which takes up to a
- * kilobyte until it is written.
- */
-const heavyCost = 20_000;
+/** How many expensive queries run at a time, in turns of their callers. */
 const heavyAtOnce = 2;
 
 /** Set on sockets, where results may not be pulled from the iterator, so its end would go unnoticed. */
@@ -219,12 +215,11 @@ export class Operations {
       const context = operation.contextValue as Services;
       const cost = costOf(operation) ?? 0;
       if (cost > context.maxQueryCost) return { errors: [tooCostly(cost, context.maxQueryCost)] };
-      const isHeavy = cost > heavyCost && isQuery(operation);
-      // Long lists of it leave the event loop to others in between.
-      if (isHeavy) Object.assign(context, { turns: Math.ceil(cost / heavyCost) });
-      const result = isHeavy
-        ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
-        : this.execute(operation);
+      if (cost > heavyCost) Object.assign(context, { turns: turnsOf(cost) });
+      const result =
+        cost > heavyCost && isQuery(operation)
+          ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
+          : this.execute(operation);
       return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
     } catch (error) {
       return toAnswer(error);

@@ -104,7 +104,7 @@ export class SharedSubscriptions {
     if (existing !== undefined) return existing;
     const group = new SubscriptionGroup({
       args: { schema, document, operationName, variableValues },
-      services: this.#services,
+      services: { ...this.#services, turns: contextValue.turns ?? 1 },
       caller: contextValue.caller,
       owner: { tenant: contextValue.engine.tenant, account: contextValue.engine.account },
       bytes: this.#bytes,

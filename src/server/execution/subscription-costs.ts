@@ -7,7 +7,7 @@ import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Owner } from '../../concurrency/fair-queue.ts';
 import type { Services } from '../../schema/core/services.ts';
-import { costOf, tooCostly } from '../limits/cost-of.ts';
+import { costOf, tooCostly, turnsOf } from '../limits/cost-of.ts';
 import { Quota, type Share } from '../limits/quota.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 
@@ -50,8 +50,10 @@ export class SubscriptionCosts {
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
       const cost = costOf(args) ?? leastCost;
-      const { maxQueryCost } = args.contextValue as unknown as Services;
+      const context = args.contextValue as unknown as Services;
+      const { maxQueryCost } = context;
       if (cost > maxQueryCost) return setResultAndStopExecution({ errors: [tooCostly(cost, maxQueryCost)] });
+      Object.assign(context, { turns: turnsOf(cost) });
       const place = this.#takePlace(args);
       if (place === undefined) {
         const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };

@@ -6,8 +6,8 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Owner } from '../../concurrency/fair-queue.ts';
+import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
-import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 
 /** Lists, objects and members: as many as half a million items in one tree have. */
 const maxParts = 1_000_000;

@@ -21,6 +21,7 @@ import {
 } from 'graphql';
 import { maxTreeJobs } from '../../domain/values/limits.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
+import { valuesOfTurn } from '../../schema/core/turns-plugin.ts';
 
 /** A cost of each value, or for each of so many; what the schema says of a field. */
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };
@@ -44,6 +45,12 @@ export function costOf(args: ExecutionArgs): number | undefined {
     return undefined;
   }
 }
+
+/** From this cost on an operation is expensive; in values that the answer could have, each of which takes up to a kilobyte until it is written. */
+export const heavyCost = valuesOfTurn;
+
+/** In how many turns of the event loop an operation of this cost completes its long lists. */
+export const turnsOf = (cost: number) => Math.ceil(cost / valuesOfTurn);
 
 export function tooCostly(cost: number, maximum: number): GraphQLError {
   return limitExceeded(

@@ -4,8 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Owner } from '../../concurrency/fair-queue.ts';
+import { largeTurn } from '../../concurrency/large-turns.ts';
 import { isLargeJson } from '../http/request-body.ts';
-import { largeTurn } from '../limits/large-turns.ts';
 
 export class SocketInbox {
   readonly #handle: (message: Buffer) => void;

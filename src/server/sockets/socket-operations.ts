@@ -1,11 +1,11 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends those that its client has left. */
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
+import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { Caller } from '../../domain/access/rights.ts';
 import type { Yoga } from '../http/graphql.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
-import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
 import type { Operation, Outcome } from './running-operations.ts';
 import type { SocketOwner } from './socket-owner.ts';

@@ -111,6 +111,24 @@ const pages: Attack[] = [
       ),
   },
   {
+    title: '100 readers of a tree of 999 jobs with 45 fields each, each in words of its own',
+    run: (attacker) =>
+      watch(
+        attacker,
+        (i) =>
+          `subscription { jobTreeProgress(rootId: "${attacker.target.wide}") { jobs { a${i}: jobId ${aliases(45, (n) => `b${n}: itemCount`)} } } }`,
+        100,
+      ),
+  },
+  {
+    title: 'answers of mutations with 45,000 values, 20 at once',
+    run: async (attacker) => {
+      const query = `mutation ($input: ReleaseAssignmentsInput!) { releaseAssignments(input: $input) { ... on ReleaseAssignmentsPayload { entries { ${aliases(45, (n) => `a${n}: status`)} } } } }`;
+      const variables = JSON.stringify({ input: { assignmentIds: times(1_000, (i) => `none ${i}`) } });
+      await attacker.repeat(() => Promise.all(times(20, () => attacker.run({ query, variables }))));
+    },
+  },
+  {
     title: '300 event streams of pages, which are not read',
     run: async (attacker) => {
       await Promise.all(

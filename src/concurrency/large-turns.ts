@@ -1,13 +1,11 @@
 /**
- * Large work (parsing a body, running an operation with its variables, writing an answer) gets the event loop alone, and then leaves it to
+ * Large work (parsing a body, running an operation with its variables, completing a long list, writing an answer) gets the event loop alone, and then leaves it to
  * everybody else for as long as it took. Without this, many large requests at once would block it for seconds.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { FairQueue, type Owner, pathOf } from '../../concurrency/fair-queue.ts';
-import { measured } from '../../schema/core/answer-size.ts';
-import type { Services } from '../../schema/core/services.ts';
+import { FairQueue, type Owner, pathOf } from './fair-queue.ts';
 
 /** Anything smaller takes no more than about ten milliseconds. */
 export const largeBytes = 1_000_000;
@@ -55,12 +53,6 @@ async function carryOutAll(): Promise<void> {
     await delay(performance.now() - startedAt);
   }
   isUnderWay = false;
-}
-
-/** The turn for limiting and writing an answer; undefined if the answer is not large. */
-export function turnToWrite(context: Services): Promise<void> | undefined {
-  const { bytes } = measured(context);
-  return bytes > largeBytes ? largeTurn(bytes, context.engine) : undefined;
 }
 
 function usedBytes(): number {
