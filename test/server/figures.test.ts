@@ -1,5 +1,8 @@
 /** Figures and workers by the API, and the examples of docs/figures.md as they stand there. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -165,6 +168,25 @@ describe('GET /metrics', () => {
     const counted = async () =>
       /^jobtree_items_succeeded_total\{type="first burst"\} (\d+)$/m.exec(await metricsOf(own.url))?.[1];
     expect([await counted(), await counted()]).toEqual(['0', '40']);
+  });
+
+  it('begins them with 0 for each Prometheus', async () => {
+    const own = await startServer(db.url);
+    onTestFinished(() => own.close());
+    const scrape = async (localAddress: string) => {
+      const asked = get(new URL('/metrics', own.url), { localAddress, agent: false });
+      const [response] = await once(asked, 'response');
+      return await text(response);
+    };
+    const addresses = ['127.0.0.1', '127.0.0.2'];
+    for (const address of addresses) await scrape(address);
+    await createJob(own.url, { type: 'seen twice', items: [{}, {}] });
+    await work(own.url, 'seen twice', 2);
+    for (const count of ['0', '2'])
+      for (const address of addresses)
+        expect(await scrape(address)).toContain(
+          `jobtree_items_succeeded_total{type="seen twice"} ${count}\n`,
+        );
   });
 });
 

@@ -5,6 +5,7 @@
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { withTimeout } from '../../concurrency/with-timeout.ts';
@@ -22,6 +23,14 @@ export type ServeMetrics = (request: IncomingMessage, response: ServerResponse) 
 /** Limits how many queues are read, so that endless type names cost no more. Types with labels of their own are among these. */
 const mostQueues = 10_000;
 const readWithinMs = 5_000;
+const mostScrapers = 20;
+
+/** A Prometheus, known by its address. */
+interface Scraper {
+  /** The labels whose counters it was shown; undefined before its first scrape. */
+  shown?: Set<string>;
+  underWay?: Promise<string> | undefined;
+}
 
 export function createMetrics(options: {
   engine: Engine;
@@ -33,9 +42,8 @@ export function createMetrics(options: {
   const { engine, callerOf, isOn, mostTypes, logger } = options;
   const labels = new TypeLabels(mostTypes);
   const tenants = new TypeLabels(mostTypes);
-  /** The labels whose counters were shown; undefined before the first scrape. */
-  let shown: Set<string> | undefined;
-  let underWay: Promise<string> | undefined;
+  const scrapers = new LRUCache<string, Scraper>({ max: mostScrapers, memoMethod: () => ({}) });
+  let reading: ReturnType<typeof readDepths> | undefined;
 
   const readDepths = async (): Promise<Depths | undefined> => {
     try {
@@ -51,12 +59,15 @@ export function createMetrics(options: {
       return undefined;
     }
   };
-  const collect = async () => {
+  const collect = async (scraper: Scraper) => {
     const own = new Registry();
-    const depths = await readDepths();
+    reading ??= readDepths().finally(() => {
+      reading = undefined;
+    });
+    const depths = await reading;
     addDepths(own, labels, depths);
     addStored(own, tenants, depths?.stored ?? []);
-    shown = addFigures(own, labels, engine.figures, shown);
+    scraper.shown = addFigures(own, labels, engine.figures, scraper.shown);
     new Gauge({
       name: 'jobtree_workers_connected',
       help: 'Workers connected to this server that have sent their name.',
@@ -73,11 +84,12 @@ export function createMetrics(options: {
     return all.metrics();
   };
 
-  const serve = async (response: ServerResponse) => {
-    underWay ??= collect().finally(() => {
-      underWay = undefined;
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const scraper = scrapers.memo(request.socket.remoteAddress ?? '');
+    scraper.underWay ??= collect(scraper).finally(() => {
+      scraper.underWay = undefined;
     });
-    const text = await underWay;
+    const text = await scraper.underWay;
     response
       .writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE, 'cache-control': 'no-store' })
       .end(text);
@@ -102,7 +114,7 @@ export function createMetrics(options: {
       );
       return true;
     }
-    serve(response).catch((error: unknown) => {
+    serve(request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'metrics could not be collected');
       if (!response.headersSent) response.writeHead(500).end();
     });
