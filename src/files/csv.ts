@@ -7,12 +7,12 @@ import { CsvError, type InfoRecord, type Parser, parse } from 'csv-parse';
 import { FileError } from '../domain/files/file-errors.ts';
 import type { FilePlace, Row } from '../domain/files/file-imports.ts';
 import type { FileOptions } from '../domain/files/file-options.ts';
+import { emptyLines } from './lines.ts';
 import { badLine, checkUtf8, keptBytes, type Split, type SplitOptions, splitRows } from './rows.ts';
 
 export const maxColumns = 1_000;
 
 const newline = 0x0a;
-const carriageReturn = 0x0d;
 const nothing = Buffer.alloc(0);
 
 /** A row as the parser returns it. */
@@ -64,8 +64,15 @@ class CsvSplitter {
   async *split(piece: Buffer, isLast: boolean): AsyncGenerator<Split, void, undefined> {
     let rows: Row[] = [];
     try {
+      if (this.#rest.length === 0 && this.#problem === undefined) {
+        // No row is begun, so the parser, which is slow with millions of empty lines, need not see any.
+        this.#rest = piece;
+        this.#parserPosition += this.#leaveOutEmptyLines();
+        piece = this.#rest;
+      } else {
+        this.#rest = Buffer.concat([this.#rest, piece]);
+      }
       let unread = piece;
-      this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
       for (;;) {
         if (this.#problem !== undefined) {
           if (!this.#endBadLine(rows, isLast)) break;
@@ -186,17 +193,11 @@ class CsvSplitter {
     return true;
   }
 
-  /** However many empty lines there are, they take no memory. */
-  #leaveOutEmptyLines(): void {
-    const rest = this.#rest;
-    let at = 0;
-    for (;;) {
-      if (rest[at] === newline) at++;
-      else if (rest[at] === carriageReturn && rest[at + 1] === newline) at += 2;
-      else break;
-      this.#line++;
-    }
-    if (at > 0) this.#moveBy(at);
+  /** However many empty lines there are, they take no memory. Returns how many bytes they have. */
+  #leaveOutEmptyLines(): number {
+    const { end, count } = emptyLines(this.#rest, 0);
+    this.#line += count;
+    return this.#moveBy(end).length;
   }
 
   /** Moves forward and returns the bytes that leave the rest. */

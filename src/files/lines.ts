@@ -38,7 +38,7 @@ export function splitNdjson(
 }
 
 /** A small file may unpack to millions of empty lines, which are no items: where those that begin here end, and how many they are. */
-function emptyLines(piece: Buffer, from: number): { end: number; count: number } {
+export function emptyLines(piece: Buffer, from: number): { end: number; count: number } {
   for (let [end, count] = [from, 0]; ; count++) {
     if (piece[end] === newline) end += 1;
     else if (piece[end] === carriageReturn && piece[end + 1] === newline) end += 2;

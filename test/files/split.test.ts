@@ -51,6 +51,15 @@ const files: { name: string; options: FileOptions; text: string; rows: unknown[]
     ],
   },
   {
+    name: 'CSV with empty lines everywhere',
+    options: { format: 'CSV' },
+    text: '\n\r\na\n\n\n1\n\r\n\n\n"2\n\n"\n\n',
+    rows: [
+      [6, { a: '1' }],
+      [10, { a: '2\n\n' }],
+    ],
+  },
+  {
     name: 'CSV with quotes where none may stand',
     options: { format: 'CSV' },
     text: `a,b\n"q"x,1\n2,3\n4,5"6\n7,"never closed\n8,9\n${'x'.repeat(120)},1\n10,11\n`,
