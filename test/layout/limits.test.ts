@@ -18,7 +18,7 @@ const inSql: Readonly<Record<string, readonly [limit: number, ...places: readonl
     limits.maxSerializeKeyLength,
     ['values/value_problem', /'serializeKey' then (\d+)/],
     ['items/check_items', /is_name\(v\.value ->> 'serializeKey', (\d+)\)/],
-    ['keys/tree_keys', /is_name\(i\.value ->> 'serializeKey', (\d+)\)/],
+    ['jobs/create_jobs', /is_name\(i\.value ->> 'serializeKey', (\d+)\)/],
     ['feeds/feed_problem', /not between 1 and (\d+)/],
     ['feeds/lock_fed', /is_name\(f\.key, (\d+)\)/],
   ],

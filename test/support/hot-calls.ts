@@ -439,7 +439,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'creating a tree': {
     text: 'select * from jobtree.create_job($1)',
     values: () => [JSON.stringify(tree('another', 300))],
-    reads: ['job by job_pkey', 'queue by queue_pkey'],
+    reads: ['job by job_dedupe_key_type_key', 'job by job_pkey', 'queue by queue_pkey'],
   },
   'creating plain jobs': {
     text: 'select * from jobtree.create_plain_jobs($1, $2, $3)',

@@ -23,8 +23,13 @@ begin
   v_prefix := case when json_array_length(p_trees) > 1 then '[%s].' else '' end;
   if strpos(p_trees::text, '"serializeKey"') > 0 then
     -- The keys of all jobs at once and in order: other trees may lock the same ones.
-    select jobtree.lock_keys(array_agg(k), true) into v_keys
-    from json_array_elements(p_trees) t(tree) cross join lateral unnest(jobtree.tree_keys(t.tree)) k;
+    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey'), true) into v_keys
+    from json_array_elements(p_trees) t(tree)
+    cross join lateral jobtree.tree_nodes(t.tree) n
+    cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
+    -- Items of jobs that wait for others enter no line yet, and check_job rejects invalid keys.
+    where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
+      and jobtree.is_name(i.value ->> 'serializeKey', 255);
   end if;
 
   with node as materialized (

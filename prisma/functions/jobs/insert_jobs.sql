@@ -91,12 +91,15 @@ begin
     v_made := v_made || v_new;
     exit when cardinality(v_made) = cardinality(v_ids);
     -- In a new statement, which sees what the others have committed.
-    select bool_or(t.id is null), coalesce(jsonb_object_agg(t.n, t.id) filter (where t.id is not null), '{}') into v_is_freed, v_found
-    from (
-      select g.n, jobtree.job_of_key(g.spec ->> 'type', g.spec ->> 'dedupeKey') as id
-      from rows from (json_array_elements(p_jobs), unnest(v_roots), unnest(p_parents)) with ordinality g(spec, root, parent, n)
-      where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u)
-    ) t;
+    select bool_or(j.id is null), coalesce(jsonb_object_agg(g.n, j.id) filter (where j.id is not null), '{}') into v_is_freed, v_found
+    from rows from (json_array_elements(p_jobs), unnest(v_roots), unnest(p_parents)) with ordinality g(spec, root, parent, n)
+    -- As a range, so that no plan goes through all jobs of the type.
+    left join lateral (
+      select j.id from jobtree.job j
+      where (j.dedupe_key, j.type) >= (g.spec ->> 'dedupeKey', g.spec ->> 'type') and (j.dedupe_key, j.type) <= (g.spec ->> 'dedupeKey', g.spec ->> 'type')
+      limit 1
+    ) j on true
+    where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u);
     if v_below and v_found <> '{}' then
       v_refused := p_jobs -> (select min(k::integer) - 1 from jsonb_object_keys(v_found) k);
       raise exception 'A job of type % with the dedupe key % exists already.', v_refused ->> 'type', v_refused ->> 'dedupeKey'

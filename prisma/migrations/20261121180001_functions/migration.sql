@@ -1174,8 +1174,13 @@ begin
   v_prefix := case when json_array_length(p_trees) > 1 then '[%s].' else '' end;
   if strpos(p_trees::text, '"serializeKey"') > 0 then
     -- The keys of all jobs at once and in order: other trees may lock the same ones.
-    select jobtree.lock_keys(array_agg(k), true) into v_keys
-    from json_array_elements(p_trees) t(tree) cross join lateral unnest(jobtree.tree_keys(t.tree)) k;
+    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey'), true) into v_keys
+    from json_array_elements(p_trees) t(tree)
+    cross join lateral jobtree.tree_nodes(t.tree) n
+    cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
+    -- Items of jobs that wait for others enter no line yet, and check_job rejects invalid keys.
+    where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
+      and jobtree.is_name(i.value ->> 'serializeKey', 255);
   end if;
 
   with node as materialized (
@@ -3408,12 +3413,15 @@ begin
     v_made := v_made || v_new;
     exit when cardinality(v_made) = cardinality(v_ids);
     -- In a new statement, which sees what the others have committed.
-    select bool_or(t.id is null), coalesce(jsonb_object_agg(t.n, t.id) filter (where t.id is not null), '{}') into v_is_freed, v_found
-    from (
-      select g.n, jobtree.job_of_key(g.spec ->> 'type', g.spec ->> 'dedupeKey') as id
-      from rows from (json_array_elements(p_jobs), unnest(v_roots), unnest(p_parents)) with ordinality g(spec, root, parent, n)
-      where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u)
-    ) t;
+    select bool_or(j.id is null), coalesce(jsonb_object_agg(g.n, j.id) filter (where j.id is not null), '{}') into v_is_freed, v_found
+    from rows from (json_array_elements(p_jobs), unnest(v_roots), unnest(p_parents)) with ordinality g(spec, root, parent, n)
+    -- As a range, so that no plan goes through all jobs of the type.
+    left join lateral (
+      select j.id from jobtree.job j
+      where (j.dedupe_key, j.type) >= (g.spec ->> 'dedupeKey', g.spec ->> 'type') and (j.dedupe_key, j.type) <= (g.spec ->> 'dedupeKey', g.spec ->> 'type')
+      limit 1
+    ) j on true
+    where (g.parent is not null) = v_below and not v_taken ? g.root::text and g.n not in (select u from unnest(v_made) u);
     if v_below and v_found <> '{}' then
       v_refused := p_jobs -> (select min(k::integer) - 1 from jsonb_object_keys(v_found) k);
       raise exception 'A job of type % with the dedupe key % exists already.', v_refused ->> 'type', v_refused ->> 'dedupeKey'
@@ -3570,17 +3578,6 @@ as $$
     when octet_length(p_json) - octet_length(replace(replace(p_json, '[', ''), '{', '')) <= p_most then false
     else jsonb_path_exists(p_json::jsonb, format('strict $.**{%s} ? (@.type() == "array" || @.type() == "object")', p_most)::jsonpath)
   end
-$$;
-
--- The job that has a dedupe key, or null. As a range, so that no plan goes through all jobs of the type.
-create or replace function jobtree.job_of_key(p_type text, p_key text)
-returns uuid
-language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-  select j.id from jobtree.job j where (j.dedupe_key, j.type) >= (p_key, p_type) and (j.dedupe_key, j.type) <= (p_key, p_type)
 $$;
 
 -- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
@@ -7726,21 +7723,6 @@ begin
 end
 $$;
 
--- The serialize keys of the items that a new tree starts with, except those of jobs that wait for others. Leaves out invalid keys, which
--- check_job rejects.
---
--- p_tree     as create_job takes it
-create or replace function jobtree.tree_keys(p_tree json)
-returns text[]
-language sql immutable
-as $$
-  select array_agg(i.value ->> 'serializeKey')
-  from jobtree.tree_nodes(p_tree) n
-  cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
-  where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
-    and jobtree.is_name(i.value ->> 'serializeKey', 255)
-$$;
-
 -- The jobs of a new tree. In the order of their paths, which is that of the document, parents come before their children.
 --
 -- p_tree     as create_job takes it; no more than one level below the deepest that create_job accepts is read
@@ -8089,34 +8071,6 @@ as $$
     when 'failure' then json_build_object('failure', p_value)
     else json_build_object('result', p_value)
   end
-$$;
-
--- Types of which anything was done within the last hour, according to the saved figures: one probe for each type that has figures.
---
--- p_types    only these; null for all, by name
--- p_after    only types whose names come after this one
--- returns    their names
-create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
-returns setof text
-language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-  with recursive known(type) as (
-    (select f.type from jobtree.figure f where p_types is null and f.type > coalesce(p_after, '') order by f.type limit 1)
-    union all
-    select (select f.type from jobtree.figure f where f.type > k.type order by f.type limit 1) from known k where k.type is not null
-  )
-  select k.type from (
-    select k.type from known k
-    union all
-    select u.type from unnest(p_types) u(type) where p_after is null or u.type > p_after
-  ) k
-  -- Under the beginning of its names stand the figures of a whole tenant.
-  where k.type <> jobtree.tenant_beginning(k.type) and exists (
-    select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
-  )
 $$;
 
 -- The outcome of a tree whose jobs have these outcomes; null if none is complete. An expression, so that the planner inlines it.

@@ -109,12 +109,25 @@ async function queryQueues<Row extends object>(
   const isSurvey = types === null || types.length > fewTypes;
   const { rows } = await (isSurvey ? database.surveys : database.pool).query<Row>({
     name: `${name}/${types === null ? 'any' : 'types'}`,
-    text: `with depths as (
+    text: `with recursive depths as (
              select * from jobtree.queue_depths($1, $2)
+           ), known(type) as (
+             -- One probe for each type that has figures.
+             (select f.type from jobtree.figure f where $1::text[] is null and f.type > coalesce($2::text, '') order by f.type limit 1)
+             union all
+             select (select f.type from jobtree.figure f where f.type > k.type order by f.type limit 1) from known k where k.type is not null
            ), worked as (
              -- A type that is done as fast as it comes is seen all the same.
              select w.type from (
-               select jobtree.worked_types($1, $2) as type
+               select k.type from (
+                 select k.type from known k
+                 union all
+                 select u.type from unnest($1) u(type) where $2 is null or u.type > $2
+               ) k
+               -- Under the beginning of its names stand the figures of a whole tenant.
+               where k.type <> jobtree.tenant_beginning(k.type) and (
+                 select f.minute from jobtree.figure f where f.type = k.type order by f.minute desc limit 1
+               ) >= clock_timestamp() - interval '1 hour'
                union
                select u.type from unnest($4::text[]) u(type)
                where u.type > coalesce($2::text, '') and ${isAsked('u')}
