@@ -59,6 +59,13 @@ export async function readPendingCounts(
   }));
 }
 
+/** Null if nothing says how long the rest may take: none has ended lately, or nothing moves. */
+export function secondsLeft(pending: PendingCounts): number | null {
+  const { perSecond, waiting, blocked, scheduled, retrying, ready, running } = pending;
+  if (!perSecond || ready + running === 0) return null;
+  return (waiting + blocked + scheduled + retrying + ready + running) / perSecond;
+}
+
 const sliceMs = 10_000;
 
 /**

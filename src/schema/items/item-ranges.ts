@@ -9,6 +9,7 @@ import type { ItemStatus as ItemStatusName } from '../../domain/items/item-state
 import {
   type PendingCounts as PendingCountsState,
   readPendingCounts,
+  secondsLeft,
 } from '../../domain/jobs/pending-counts.ts';
 import { type ItemKey, itemIdOf } from '../../domain/values/ids.ts';
 import { builder } from '../core/builder.ts';
@@ -78,11 +79,8 @@ const PendingCounts = builder.objectRef<PendingCountsState>('PendingCounts').imp
       secondsLeft: t.float({
         nullable: true,
         description:
-          'An estimate of the seconds until these items have ended: their number divided by `perSecond`. Items that will be added, retries and times in the future are not taken into account. Null if no item has ended in the last minute.',
-        resolve: ({ perSecond, waiting, blocked, scheduled, retrying, ready, running }) =>
-          perSecond === null || perSecond === 0
-            ? null
-            : (waiting + blocked + scheduled + retrying + ready + running) / perSecond,
+          'An estimate of the seconds until these items have ended: their number divided by `perSecond`. Items that will be added, retries and times in the future are not taken into account. Null if no item has ended in the last minute, and while none is ready or running.',
+        resolve: secondsLeft,
       }),
     };
   },

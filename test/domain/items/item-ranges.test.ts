@@ -6,7 +6,7 @@ import { addItems } from '../../../src/domain/items/add-items.ts';
 import { itemRanges, readItemRanges } from '../../../src/domain/items/item-ranges.ts';
 import { pendingStatuses } from '../../../src/domain/items/item-state.ts';
 import { cancelJob } from '../../../src/domain/jobs/cancel-job.ts';
-import { perSecond, readPendingCounts } from '../../../src/domain/jobs/pending-counts.ts';
+import { perSecond, readPendingCounts, secondsLeft } from '../../../src/domain/jobs/pending-counts.ts';
 import { startOperation } from '../../../src/domain/operations/operations.ts';
 import { type Report, reportOutcomes } from '../../../src/domain/reports/report-outcomes.ts';
 import { newType, useEngine } from '../../support/engine.ts';
@@ -235,6 +235,15 @@ describe('how fast items end', () => {
     await end(10);
     await t.fold(jobId);
     expect(await paced(jobId)).toBeNull();
+  });
+
+  it('says how long the rest may take, unless nothing has ended lately or nothing moves', () => {
+    const none = { waiting: 0, blocked: 0, scheduled: 0, retrying: 0, ready: 0, running: 0, perSecond: 2 };
+    const rest = { waiting: 1, blocked: 2, scheduled: 3, retrying: 4 };
+    expect(secondsLeft({ ...none, ...rest, ready: 8, running: 2 })).toBe(10);
+    expect(secondsLeft({ ...none, ...rest, running: 2 })).toBe(6);
+    expect(secondsLeft({ ...none, ...rest })).toBeNull();
+    for (const perSecond of [0, null]) expect(secondsLeft({ ...none, ready: 1, perSecond })).toBeNull();
   });
 
   it('forgets what is more than a minute ago', async () => {
