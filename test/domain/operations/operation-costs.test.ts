@@ -24,7 +24,7 @@ async function fillJob(type: string, count: number): Promise<string> {
   );
   for (const insert of [
     `jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
-     select $1::uuid, i, $2, now(), 'x', 'no', gen_random_uuid()`,
+     select $1::uuid, i, $2, now(), 'y', 'no', gen_random_uuid()`,
     `jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
      select $1::uuid, i, i, 8, now() + interval '1 h', 2, 1, 0, $2`,
   ])
@@ -131,5 +131,20 @@ describe.each(kinds)('%s', (kind) => {
     });
     const again = plans.slice(plans.findIndex(({ query }) => query.startsWith('/* again */')));
     expect(large(again, batchBlocks)).toEqual([]);
+  });
+});
+
+it.each([
+  ['DISCARD', { codes: ['x'] }],
+  ['CANCEL', { statuses: ['READY', 'RUNNING', 'BLOCKED'] }],
+  ['PROMOTE', { statuses: ['SCHEDULED'] }],
+] as const)('%s goes through all jobs if it has found items in very many', async (kind, filter) => {
+  await undone(async (client) => {
+    const { id, total } = await start(client, kind, filter);
+    await client.query('update jobtree.operation set selected_job_ids = null where id = $1', [id]);
+    await run(client, id);
+    const { rows } = await client.query('select done::integer from jobtree.operation where id = $1', [id]);
+    expect(total).toBeGreaterThan(foreignRows / 10);
+    expect(rows[0].done).toBe(total);
   });
 });
