@@ -102,17 +102,20 @@ export class Topics {
     rootId: string,
     join: (topic: Topic) => T | undefined,
     isFinal: (topic: Topic) => boolean = () => false,
+    isAgain = false,
   ): Promise<T | undefined> {
-    let topic = this.#topics.get(rootId);
-    if (topic === undefined) {
-      topic = this.#open(rootId);
-    } else if ((topic.users === 0 && this.#isOutOfDate(topic)) || isFinal(topic)) {
-      topic.ready = this.#load(topic);
-    }
+    const known = this.#topics.get(rootId);
+    const topic = known ?? this.#open(rootId);
+    const mustRead = (topic.users === 0 && this.#isOutOfDate(topic)) || (topic.isKnown && isFinal(topic));
+    if (known !== undefined && mustRead) topic.ready = this.#load(topic);
     topic.users++;
     let joined: T | undefined;
     try {
       if (await topic.ready) joined = join(topic);
+    } catch (error) {
+      if (mustRead || isAgain) throw error;
+      // What has failed is the read of another newcomer.
+      return await this.use(rootId, join, isFinal, true);
     } finally {
       if (joined === undefined) this.unuse(topic);
     }

@@ -983,6 +983,52 @@ describe('cancel against feed', () => {
   });
 });
 
+/** More than a transaction holds by advisory locks. */
+describe('a report that feeds 70 children, one of which another transaction cancels', () => {
+  const children = 70;
+  const begin = async () => {
+    const parent = newType('parent');
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: Array.from({ length: children }, (_, i) => ({ type: `${parent}-${i}`, feed: {} })),
+    });
+    const [held, free] = [await t.claimOne(parent), await lease(1)];
+    const rows = await other.query('select id from jobtree.job where parent_id = $1 order by id', [
+      jobs[parent],
+    ]);
+    await otherCalls('cancel_job', rows.rows[children - 1].id);
+    const answer = reportOutcomes(t.engine, [{ assignmentId: held.id, result: 1 }]);
+    const beside = reportOutcomes(t.engine, reportsOf(free.held));
+    return { root: jobs[parent] ?? '', parent, held, answer, beside };
+  };
+
+  it('waits for it alone, counts, and feeds the others', async () => {
+    const { root, parent, answer, beside } = await begin();
+    await lockWaiters(t.db, 1);
+    expect((await beside)[0]?.status).toBe('ACCEPTED');
+    await other.query('commit');
+    expect((await answer)[0]?.status).toBe('ACCEPTED');
+    const progress = Object.values(await t.fold(root));
+    expect(progress.filter(({ itemCount }) => itemCount === 1)).toHaveLength(children);
+    expect((await t.fold(root))[parent]?.succeeded).toBe(1);
+  });
+
+  it('is BUSY, alone, if that goes on, and nothing of it is done', async () => {
+    const { root, parent, held, answer, beside } = await begin();
+    await expect(answer).rejects.toThrow(BusyError);
+    expect((await beside)[0]?.status).toBe('ACCEPTED');
+    await other.query('rollback');
+    expect((await t.fold(root))[parent]?.succeeded).toBe(0);
+    expect((await reportOutcomes(t.engine, [{ assignmentId: held.id, result: 1 }]))[0]?.status).toBe(
+      'ACCEPTED',
+    );
+    expect(Object.values(await t.fold(root)).map(({ itemCount }) => itemCount)).toEqual(
+      Array(children + 1).fill(1),
+    );
+  });
+});
+
 describe('cancel against workers', () => {
   it('a report that waited for the cancellation of its job is STALE, and the item is cancelled', async () => {
     const { type, jobId, held } = await lease(3);

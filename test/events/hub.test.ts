@@ -1,7 +1,7 @@
 /** What the hub reads of its own accord takes little of the pool, however slow Postgres is. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
 import { isNewer, revision } from '../../src/domain/progress/progress.ts';
@@ -117,6 +117,60 @@ it("a failed read for a newcomer ends nobody else's stream", async () => {
   expect((await newcomer?.next())?.value?.jobs).toHaveLength(1);
   await newcomer?.return();
   await live?.return();
+});
+
+describe('of two newcomers only the one is refused whose read has failed', () => {
+  /** The next read of trees fails once it is let go; those after it do not. */
+  const failNextRead = () => {
+    const { pool } = database;
+    const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
+    let fail: (() => void) | undefined;
+    const begun = new Promise<void>((resolve) => {
+      vi.spyOn(pool, 'query').mockImplementation(((statement: { name?: string }) => {
+        if (statement.name !== 'read_trees' || fail !== undefined) return query(statement);
+        resolve();
+        return new Promise((_, reject) => {
+          fail = () => reject(new Error('a fault'));
+        });
+      }) as never);
+    });
+    return { begun, fail: () => fail?.() };
+  };
+  const createTree = async () => {
+    const { root = '', child = '' } = await test.create({
+      type: 'root',
+      items: [{}],
+      children: [{ type: 'child', sealed: true }],
+    });
+    await test.fold(root);
+    return { root, child };
+  };
+
+  it.each(['watchTree', 'watchJob'] as const)('of a tree that nobody watches: %s', async (what) => {
+    const { root } = await createTree();
+    const { begun, fail } = failNextRead();
+    const first = expect(hub.watchTree(root, 20)).rejects.toThrow('a fault');
+    await begun;
+    const second = what === 'watchTree' ? hub.watchTree(root, 20) : hub.watchJob(root, root, 20);
+    fail();
+    await first;
+    expect((await (await second)?.next())?.value).toMatchObject({ openJobs: 1 });
+    await (await second)?.return();
+  });
+
+  it('of a tree that somebody watches', async () => {
+    const { root, child } = await createTree();
+    const live = await hub.watchTree(root, 20);
+    const { begun, fail } = failNextRead();
+    const first = expect(hub.watchJob(root, child, 20)).rejects.toThrow('a fault');
+    await begun;
+    const second = hub.watchJob(root, root, 20);
+    fail();
+    await first;
+    expect((await (await second)?.next())?.value).toMatchObject({ openJobs: 1 });
+    await (await second)?.return();
+    await live?.return();
+  });
 });
 
 it('the end of a job is published even if Postgres was reset and counts less', () => {

@@ -492,7 +492,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'operation by operation_pkey (all)',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
-      'queue_entry by queue_entry_status',
+      'queue_entry by queue_entry_status | queue_entry by queue_entry_pkey',
     ],
   },
   'promoting items': {

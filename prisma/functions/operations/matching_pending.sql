@@ -16,13 +16,12 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs constant uuid[] := case
-    when p_last_job_id is null then
-      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
-    when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
-  end;
-  v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
-  v_end constant bigint := p_operation.before_position - 1;
+  -- Whether the part is of a single job: then the positions below say where it begins and ends.
+  v_is_inside constant boolean := coalesce(p_last_job_id = p_operation.next_job_id, false);
+  v_jobs constant uuid[] := case when v_is_inside then array[p_last_job_id] else jobtree.jobs_of_operation(p_operation, p_last_job_id) end;
+  v_named constant bigint := (select min(u) from unnest(p_operation.item_positions) u);
+  v_first constant bigint := greatest(0, v_named, case when v_is_inside then p_operation.next_position + 1 end);
+  v_end constant bigint := least(p_operation.before_position - 1, case when v_is_inside then p_last_position end);
   v_statuses constant text[] := p_operation.statuses;
   -- The names of the tenant's types.
   v_from constant text := p_operation.tenant || '//';
@@ -55,8 +54,8 @@ begin
     from (select distinct u from unnest(v_statuses) u) s(status)
     join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
     where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      -- With the status, or all entries of any status might be read.
-      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
+      -- With the status and the job, or all entries of any status might be read.
+      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127) and q.job_id >= p_operation.next_job_id
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all

@@ -1,9 +1,12 @@
--- The initial state of the operation that a filter describes, with how many items it selects.
+-- The initial state of the operation that a filter describes, with how many items it selects, and in which jobs, if these are at most 10,000:
+-- then it goes through no others. If it selects nothing, it has finished. What it reads depends on what its tenant has, or its types and jobs.
 --
--- p_kind, p_filter, p_payload   as start_operation takes them
+-- parameters   those of start_operation
 -- returns    a row that is not in the table yet
 -- errors     those of start_operation
-create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
+create or replace function jobtree.operation_of(
+  p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
+)
 returns jobtree.operation
 language plpgsql volatile
 -- plans: no seqscan
@@ -39,12 +42,14 @@ begin
       using errcode = 'JT002', column = 'filter.statuses';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
+  elsif p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
+    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
     f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
-    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant, null
+    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
@@ -55,10 +60,22 @@ begin
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
-  v_operation.total := case
-    when p_kind in ('CANCEL', 'PROMOTE') then (select coalesce(sum(bit_count(m.items)), 0) from jobtree.matching_pending(v_operation) m)
-    else (select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null))
-  end;
+  v_operation.requested_by := p_requested_by;
+  v_operation.payload_patch := p_payload_patch;
+  v_operation.skipped := 0;
+  with selected as materialized (
+    select m.job_id, sum(m.items) as items
+    from (
+      select m.job_id, bit_count(m.items) as items from jobtree.matching_pending(v_operation) m where p_kind in ('CANCEL', 'PROMOTE')
+      union all
+      select m.job_id, 1 from jobtree.matching_dead_letters(v_operation, null) m where p_kind in ('REPLAY', 'DISCARD')
+    ) m
+    group by m.job_id
+  )
+  select coalesce(sum(s.items), 0), case when count(*) between 1 and 10000 then array(select s.job_id from selected s) end,
+    case when count(*) = 0 then v_operation.requested_at end
+  into v_operation.total, v_operation.selected_job_ids, v_operation.finished_at
+  from selected s;
   return v_operation;
 end
 $$;

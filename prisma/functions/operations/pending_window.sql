@@ -1,5 +1,6 @@
 -- The next part of what an operation on pending items goes through: the jobs in the order of their ids, and the items of each in the order of
--- their positions. If the filter names jobs, each has parts of its own.
+-- their positions. If it is known in which jobs the items are, the rest of one that does not fit into a part has parts of its own, and no part
+-- has more than 1,000 jobs.
 --
 -- p_ranges, p_items   how many ranges, and items of these, approximately
 -- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
@@ -13,21 +14,23 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  c_last_position constant bigint := 9223372036854775807;
-  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  -- There is one after it.
+  c_last_position constant bigint := 9223372036854775806;
+  v_jobs uuid[] := jobtree.jobs_of_operation(p_operation);
   v_until uuid := nullif(c_last_job, p_operation.next_job_id);
+  -- No item that the operation names has a lower position.
+  v_before constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
 begin
   from_job_id := p_operation.next_job_id;
   from_position := p_operation.next_position;
-  if v_named is not null then
-    -- To pass by the jobs in between.
-    v_until := (select u from unnest(v_named) u where (u, c_last_position) > (from_job_id, from_position) order by u limit 1);
-    if v_until > from_job_id then
-      from_job_id := v_until;
-      from_position := -1;
+  if v_jobs is not null then
+    if from_position between 0 and c_last_position - 1 then
+      v_jobs := null;
+      v_until := from_job_id;
+    else
+      v_jobs := v_jobs[:1000];
+      v_until := v_jobs[cardinality(v_jobs)];
     end if;
-    -- No item that the operation names has a lower position.
-    from_position := greatest(from_position, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   end if;
   if v_until is null then
     return;
@@ -41,7 +44,7 @@ begin
       (select q.job_id, q.position, q.position as last, q.count
       from jobtree.queue_entry q
       where p_operation.kind = 'CANCEL' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-        and q.position < p_operation.before_position
+        and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
       order by q.job_id, q.position
       limit p_ranges)
       union all
@@ -52,7 +55,7 @@ begin
         from jobtree.queue_entry q
         where p_operation.kind = 'PROMOTE' and jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
           and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-          and q.position < p_operation.before_position
+          and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
         order by q.job_id, q.position
         limit p_ranges
       ) d
@@ -60,14 +63,14 @@ begin
       (select b.job_id, b.position, b.position, 1
       from jobtree.blocked_item b
       where p_operation.kind = 'CANCEL' and (b.job_id, b.position) > (from_job_id, from_position) and b.job_id <= v_until
-        and b.position < p_operation.before_position
+        and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_before and b.position < p_operation.before_position
       order by b.job_id, b.position
       limit p_ranges)
       union all
       (select l.job_id, l.position, l.position, l.count
       from jobtree.lease l
       where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
-        and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
+        and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_before and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
       order by l.job_id, l.position
       limit p_ranges)
     ) r

@@ -51,7 +51,7 @@ begin
   end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.job_id) as job_ids, array_agg(m.position order by m.position) as positions
-    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    from jobtree.matching_dead_letters(v_operation, p_limit) m
     where v_operation.kind in ('REPLAY', 'DISCARD')
       -- In the place of those that are no dead letters any more, there may be some that nobody has checked.
       and coalesce((m.job_id, m.position) <= ((p_checked ->> 'toJobId')::uuid, (p_checked ->> 'toPosition')::bigint), true)
@@ -104,7 +104,7 @@ begin
   update jobtree.operation o
   set done = v_operation.done, skipped = v_operation.skipped, problem = coalesce(o.problem, p_checked ->> 'problem'),
     was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id, next_position = v_operation.next_position,
-    finished_at = case when finished then clock_timestamp() end
+    selected_job_ids = case when not finished then o.selected_job_ids end, finished_at = case when finished then clock_timestamp() end
   where o.id = p_id;
   return next;
 end

@@ -1,6 +1,6 @@
 -- Begins to replay or discard dead letters, to cancel pending items, or to make scheduled ones ready before their time: those that meet every
 -- condition of the filter. run_operation, called by any server until it is finished, does the work in batches. Items that are added, or fail,
--- later are not affected.
+-- later are not affected. One that selects nothing has finished.
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
@@ -18,18 +18,9 @@ create or replace function jobtree.start_operation(
   p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
 )
 returns table (operation_id uuid, total bigint)
-language plpgsql volatile
+language sql volatile
 as $$
-declare
-  v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
-begin
-  if p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
-    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
-  end if;
-  v_operation.payload_patch := p_payload_patch;
-  v_operation.skipped := 0;
-  v_operation.requested_by := p_requested_by;
-  insert into jobtree.operation select v_operation.*;
-  return query select v_operation.id, v_operation.total;
-end
+  insert into jobtree.operation
+  select o.* from jobtree.operation_of(p_kind, p_filter, p_payload, p_requested_by, p_payload_patch) o
+  returning id, total
 $$;

@@ -513,6 +513,7 @@ create table "jobtree"."operation" (
   "payload_patch" json,
   "skipped" bigint not null default 0,
   "problem" text,
+  "selected_job_ids" uuid[],
   constraint "operation_pkey" primary key ("id"),
   constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE', 'CANCEL_TREES', 'DELETE_TREES'))
 );

@@ -3580,25 +3580,35 @@ as $$
   end
 $$;
 
--- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
-create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
+-- The jobs among which the items of an operation are, after the one at which it has stopped, in the order of their ids: those that it selected
+-- when it was requested, a job with all jobs below it, the jobs of single items, or those of a few types or a small tenant. Null if it goes
+-- through all jobs.
+--
+-- p_last_id  the last of them; null for all
+create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation, p_last_id uuid default null)
 returns uuid[]
 language plpgsql stable
 set jit = off
 set enable_seqscan = off
 as $$
-begin
-  if p_operation.job_id is not null then
-    return (
+declare
+  v_jobs constant uuid[] := case
+    when p_operation.selected_job_ids is not null then p_operation.selected_job_ids
+    when p_operation.job_id is not null then array(
       with recursive subtree as (
         select p_operation.job_id as id
         union all
         select c.id from jobtree.job c join subtree s on c.parent_id = s.id
       )
-      select array_agg(s.id) from subtree s
-    );
-  end if;
-  return (select array_agg(distinct u) from unnest(p_operation.item_job_ids) u);
+      select s.id from subtree s
+    )
+    when p_operation.item_job_ids is not null then p_operation.item_job_ids
+    else jobtree.few_jobs(p_operation.types, p_operation.tenant)
+  end;
+begin
+  return case when v_jobs is not null then array(
+    select distinct u from unnest(v_jobs) u where u > p_operation.next_job_id and u <= coalesce(p_last_id, u) order by u
+  ) end;
 end
 $$;
 
@@ -4543,12 +4553,9 @@ $$;
 -- The dead letters that an operation selects, in the order of their items, each at most once: an item that fails again meanwhile has had
 -- its turn. One that replays selects none of cancelled jobs or of trees that are being deleted, which can't be replayed.
 --
--- p_after_job_id, p_after_position   the item to continue after
--- p_limit    the maximum number; null for all
+-- p_limit    the maximum number, of those after the position at which it has stopped; null for all
 -- returns    for each its item and its tree
-create or replace function jobtree.matching_dead_letters(
-  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
-)
+create or replace function jobtree.matching_dead_letters(p_operation jobtree.operation, p_limit bigint)
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
 -- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
@@ -4563,40 +4570,48 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs constant uuid[] := coalesce(
-    jobtree.jobs_of_operation(p_operation), case when p_limit is null then jobtree.few_jobs(p_operation.types, p_operation.tenant) end
-  );
+  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_is_inside boolean := v_jobs is not null and p_operation.next_position >= 0;
+  v_left bigint := p_limit;
+  v_count bigint;
 begin
   if p_limit is null then
     perform set_config('enable_sort', 'on', true);
   end if;
-  return query
-  select d.job_id, d.position, j.root_id
-  from jobtree.dead_letter d
-  join jobtree.job j on j.id = d.job_id
-  where (d.job_id, d.position) > (p_after_job_id, p_after_position)
-    and d.died_at <= p_operation.requested_at
-    and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
-      select from jobtree.tree t where t.root_id = j.root_id and t.deletion is not null
-    ))
-    and (v_jobs is null or d.job_id = any (v_jobs))
-    and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
-    and (p_operation.tenant is null or d.type > p_operation.tenant || '//' and d.type < p_operation.tenant || '/0')
-    and (p_operation.types is null or d.type = any (p_operation.types))
-    and (p_operation.codes is null or d.code = any (p_operation.codes))
-    and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
-    and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
-    and (p_operation.died_until is null or d.died_at < p_operation.died_until)
-    and (p_operation.dedupe_keys is null or exists (
-      select from jobtree.job_item i
-      where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
-    ))
-    and (p_operation.item_job_ids is null or exists (
-      select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
-      where u.job_id = d.job_id and u.position = d.position
-    ))
-  order by d.job_id, d.position
-  limit p_limit;
+  loop
+    return query
+    select d.job_id, d.position, j.root_id
+    from jobtree.dead_letter d
+    join jobtree.job j on j.id = d.job_id
+    where (d.job_id, d.position) > (p_operation.next_job_id, p_operation.next_position)
+      -- The rest of the job at which it has stopped comes first, alone: with an array of jobs, Postgres would read this one from its beginning.
+      and (v_is_inside and d.job_id <= p_operation.next_job_id or not v_is_inside and (v_jobs is null or d.job_id = any (v_jobs)))
+      and d.died_at <= p_operation.requested_at
+      and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
+        select from jobtree.tree t where t.root_id = j.root_id and t.deletion is not null
+      ))
+      and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+      and (p_operation.tenant is null or d.type > p_operation.tenant || '//' and d.type < p_operation.tenant || '/0')
+      and (p_operation.types is null or d.type = any (p_operation.types))
+      and (p_operation.codes is null or d.code = any (p_operation.codes))
+      and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
+      and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
+      and (p_operation.died_until is null or d.died_at < p_operation.died_until)
+      and (p_operation.dedupe_keys is null or exists (
+        select from jobtree.job_item i
+        where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
+      ))
+      and (p_operation.item_job_ids is null or exists (
+        select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+        where u.job_id = d.job_id and u.position = d.position
+      ))
+    order by d.job_id, d.position
+    limit v_left;
+    get diagnostics v_count = row_count;
+    v_left := v_left - v_count;
+    exit when not v_is_inside or v_left = 0;
+    v_is_inside := false;
+  end loop;
 end
 $$;
 
@@ -4622,13 +4637,12 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs constant uuid[] := case
-    when p_last_job_id is null then
-      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
-    when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
-  end;
-  v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
-  v_end constant bigint := p_operation.before_position - 1;
+  -- Whether the part is of a single job: then the positions below say where it begins and ends.
+  v_is_inside constant boolean := coalesce(p_last_job_id = p_operation.next_job_id, false);
+  v_jobs constant uuid[] := case when v_is_inside then array[p_last_job_id] else jobtree.jobs_of_operation(p_operation, p_last_job_id) end;
+  v_named constant bigint := (select min(u) from unnest(p_operation.item_positions) u);
+  v_first constant bigint := greatest(0, v_named, case when v_is_inside then p_operation.next_position + 1 end);
+  v_end constant bigint := least(p_operation.before_position - 1, case when v_is_inside then p_last_position end);
   v_statuses constant text[] := p_operation.statuses;
   -- The names of the tenant's types.
   v_from constant text := p_operation.tenant || '//';
@@ -4661,8 +4675,8 @@ begin
     from (select distinct u from unnest(v_statuses) u) s(status)
     join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
     where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      -- With the status, or all entries of any status might be read.
-      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
+      -- With the status and the job, or all entries of any status might be read.
+      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127) and q.job_id >= p_operation.next_job_id
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
@@ -5080,12 +5094,15 @@ as $$
   ) o
 $$;
 
--- The initial state of the operation that a filter describes, with how many items it selects.
+-- The initial state of the operation that a filter describes, with how many items it selects, and in which jobs, if these are at most 10,000:
+-- then it goes through no others. If it selects nothing, it has finished. What it reads depends on what its tenant has, or its types and jobs.
 --
--- p_kind, p_filter, p_payload   as start_operation takes them
+-- parameters   those of start_operation
 -- returns    a row that is not in the table yet
 -- errors     those of start_operation
-create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
+create or replace function jobtree.operation_of(
+  p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
+)
 returns jobtree.operation
 language plpgsql volatile
 set jit = off
@@ -5122,12 +5139,14 @@ begin
       using errcode = 'JT002', column = 'filter.statuses';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
+  elsif p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
+    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
     f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
-    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant, null
+    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
@@ -5138,10 +5157,22 @@ begin
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
-  v_operation.total := case
-    when p_kind in ('CANCEL', 'PROMOTE') then (select coalesce(sum(bit_count(m.items)), 0) from jobtree.matching_pending(v_operation) m)
-    else (select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null))
-  end;
+  v_operation.requested_by := p_requested_by;
+  v_operation.payload_patch := p_payload_patch;
+  v_operation.skipped := 0;
+  with selected as materialized (
+    select m.job_id, sum(m.items) as items
+    from (
+      select m.job_id, bit_count(m.items) as items from jobtree.matching_pending(v_operation) m where p_kind in ('CANCEL', 'PROMOTE')
+      union all
+      select m.job_id, 1 from jobtree.matching_dead_letters(v_operation, null) m where p_kind in ('REPLAY', 'DISCARD')
+    ) m
+    group by m.job_id
+  )
+  select coalesce(sum(s.items), 0), case when count(*) between 1 and 10000 then array(select s.job_id from selected s) end,
+    case when count(*) = 0 then v_operation.requested_at end
+  into v_operation.total, v_operation.selected_job_ids, v_operation.finished_at
+  from selected s;
   return v_operation;
 end
 $$;
@@ -5210,7 +5241,8 @@ end
 $$;
 
 -- The next part of what an operation on pending items goes through: the jobs in the order of their ids, and the items of each in the order of
--- their positions. If the filter names jobs, each has parts of its own.
+-- their positions. If it is known in which jobs the items are, the rest of one that does not fit into a part has parts of its own, and no part
+-- has more than 1,000 jobs.
 --
 -- p_ranges, p_items   how many ranges, and items of these, approximately
 -- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
@@ -5228,21 +5260,23 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  c_last_position constant bigint := 9223372036854775807;
-  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  -- There is one after it.
+  c_last_position constant bigint := 9223372036854775806;
+  v_jobs uuid[] := jobtree.jobs_of_operation(p_operation);
   v_until uuid := nullif(c_last_job, p_operation.next_job_id);
+  -- No item that the operation names has a lower position.
+  v_before constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
 begin
   from_job_id := p_operation.next_job_id;
   from_position := p_operation.next_position;
-  if v_named is not null then
-    -- To pass by the jobs in between.
-    v_until := (select u from unnest(v_named) u where (u, c_last_position) > (from_job_id, from_position) order by u limit 1);
-    if v_until > from_job_id then
-      from_job_id := v_until;
-      from_position := -1;
+  if v_jobs is not null then
+    if from_position between 0 and c_last_position - 1 then
+      v_jobs := null;
+      v_until := from_job_id;
+    else
+      v_jobs := v_jobs[:1000];
+      v_until := v_jobs[cardinality(v_jobs)];
     end if;
-    -- No item that the operation names has a lower position.
-    from_position := greatest(from_position, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   end if;
   if v_until is null then
     return;
@@ -5256,7 +5290,7 @@ begin
       (select q.job_id, q.position, q.position as last, q.count
       from jobtree.queue_entry q
       where p_operation.kind = 'CANCEL' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-        and q.position < p_operation.before_position
+        and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
       order by q.job_id, q.position
       limit p_ranges)
       union all
@@ -5267,7 +5301,7 @@ begin
         from jobtree.queue_entry q
         where p_operation.kind = 'PROMOTE' and jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
           and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-          and q.position < p_operation.before_position
+          and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
         order by q.job_id, q.position
         limit p_ranges
       ) d
@@ -5275,14 +5309,14 @@ begin
       (select b.job_id, b.position, b.position, 1
       from jobtree.blocked_item b
       where p_operation.kind = 'CANCEL' and (b.job_id, b.position) > (from_job_id, from_position) and b.job_id <= v_until
-        and b.position < p_operation.before_position
+        and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_before and b.position < p_operation.before_position
       order by b.job_id, b.position
       limit p_ranges)
       union all
       (select l.job_id, l.position, l.position, l.count
       from jobtree.lease l
       where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
-        and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
+        and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_before and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
       order by l.job_id, l.position
       limit p_ranges)
     ) r
@@ -6915,7 +6949,7 @@ begin
   end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.job_id) as job_ids, array_agg(m.position order by m.position) as positions
-    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    from jobtree.matching_dead_letters(v_operation, p_limit) m
     where v_operation.kind in ('REPLAY', 'DISCARD')
       -- In the place of those that are no dead letters any more, there may be some that nobody has checked.
       and coalesce((m.job_id, m.position) <= ((p_checked ->> 'toJobId')::uuid, (p_checked ->> 'toPosition')::bigint), true)
@@ -6968,7 +7002,7 @@ begin
   update jobtree.operation o
   set done = v_operation.done, skipped = v_operation.skipped, problem = coalesce(o.problem, p_checked ->> 'problem'),
     was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id, next_position = v_operation.next_position,
-    finished_at = case when finished then clock_timestamp() end
+    selected_job_ids = case when not finished then o.selected_job_ids end, finished_at = case when finished then clock_timestamp() end
   where o.id = p_id;
   return next;
 end
@@ -7334,7 +7368,7 @@ $$;
 
 -- Begins to replay or discard dead letters, to cancel pending items, or to make scheduled ones ready before their time: those that meet every
 -- condition of the filter. run_operation, called by any server until it is finished, does the work in batches. Items that are added, or fail,
--- later are not affected.
+-- later are not affected. One that selects nothing has finished.
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
@@ -7352,20 +7386,11 @@ create or replace function jobtree.start_operation(
   p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null, p_payload_patch json default null
 )
 returns table (operation_id uuid, total bigint)
-language plpgsql volatile
+language sql volatile
 as $$
-declare
-  v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
-begin
-  if p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
-    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
-  end if;
-  v_operation.payload_patch := p_payload_patch;
-  v_operation.skipped := 0;
-  v_operation.requested_by := p_requested_by;
-  insert into jobtree.operation select v_operation.*;
-  return query select v_operation.id, v_operation.total;
-end
+  insert into jobtree.operation
+  select o.* from jobtree.operation_of(p_kind, p_filter, p_payload, p_requested_by, p_payload_patch) o
+  returning id, total
 $$;
 
 -- The status of an item: the only place that decides it. It depends on no clock, so an index has what a page of one status needs: what

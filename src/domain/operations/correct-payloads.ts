@@ -35,7 +35,7 @@ const patchedPayloads: Statement = {
         coalesce(array_agg(coalesce(json_typeof(i.payload), 'null') in ('object', 'null') order by i.n), '{}') as fits
       from (
         select m.job_id, m.position, j.type, i.payload, row_number() over w as n, sum(i.payload_bytes) over w - i.payload_bytes as bytes_before
-        from jobtree.matching_dead_letters(o, o.next_job_id, o.next_position, 1000) m
+        from jobtree.matching_dead_letters(o, 1000) m
         join jobtree.job j on j.id = m.job_id
         join jobtree.job_item i on i.job_id = m.job_id and i.position = m.position
         window w as (order by m.job_id, m.position rows unbounded preceding)

@@ -116,21 +116,38 @@ export async function startOperation<Kind extends OperationKind>(
   if (text !== null && item !== undefined && (await isOf(engine, filter.tenant, item.jobId)))
     await requirePayload(engine, item.jobId, payload, text);
   const patch = payloadPatch === undefined ? null : toPatchText(engine, payloadPatch, payload);
-  if (kind === 'REPLAY') {
-    const patched = patch === null ? 0 : patch.length * (await countMatching(engine, kind, filter));
-    await checkRoom(engine, { items: 0, bytes: patched + (text?.length ?? 0) });
-  }
-  const [row] = await engine.database.call<{ operation_id: string }>(
-    'start_operation',
-    kind,
-    JSON.stringify(filter),
-    text,
-    requestedBy ?? null,
-    patch,
-  );
+  const { operation, total } = await select(engine, kind, filter, text, requestedBy ?? null, patch);
+  if (kind === 'REPLAY')
+    await checkRoom(engine, { items: 0, bytes: (patch?.length ?? 0) * total + (text?.length ?? 0) });
+  const [row] = await engine.database.call<{ id: string }>(insertOperation, operation);
   if (row === undefined) throw new Error('start_operation returned no row');
-  await runForAMoment(engine, row.operation_id, patch === null ? runSome : runCorrection);
-  return row.operation_id;
+  if (total > 0) await runForAMoment(engine, row.id, patch === null ? runSome : runCorrection);
+  return row.id;
+}
+
+/** What equal calls that waited have selected together makes an operation for each. */
+const insertOperation: Statement = {
+  name: 'start_operation',
+  text: `insert into jobtree.operation
+    select o.* from jsonb_populate_record($1::jobtree.operation, jsonb_build_object('id', jobtree.new_id())) o
+    returning id`,
+};
+
+/** The row of an operation that begins now, as text, and how many items it selects. */
+async function select(
+  engine: Engine,
+  kind: OperationKind,
+  filter: ItemFilter,
+  ...more: readonly (string | null)[]
+): Promise<{ readonly operation: string; readonly total: number }> {
+  const { rows } = await engine.database.surveys.query<{ operation: string; total: number }>({
+    name: 'select_items',
+    text: 'select o::text as operation, o.total from jobtree.operation_of($1, $2, $3, $4, $5) o',
+    values: [kind, JSON.stringify(filter), ...more],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error('operation_of returned no row');
+  return row;
 }
 
 function toPatchText({ limits }: Engine, patch: unknown, payload: unknown): string {
@@ -157,19 +174,12 @@ export async function countMatching<Kind extends OperationKind>(
   filter: Filter<Kind>,
 ): Promise<number> {
   checkFilter(filter);
-  const { rows } = await engine.database.surveys.query<{ count: number }>({
-    name: 'count_matching',
-    text: 'select o.total as count from jobtree.operation_of($1, $2) o',
-    values: [kind, JSON.stringify(filter)],
-  });
-  const [row] = rows;
-  if (row === undefined) throw new Error('count_matching returned no row');
-  return row.count;
+  return (await select(engine, kind, filter, null, null, null)).total;
 }
 
 const cancelOne: Statement = {
   name: 'cancel_operation',
-  text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp()
+  text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp(), selected_job_ids = null
     where id = $1 and finished_at is null
     returning id`,
 };

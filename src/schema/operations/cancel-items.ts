@@ -23,7 +23,7 @@ builder.mutationField('cancelItems', (t) =>
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
-      'Cancels single pending items; their jobs continue. Waiting items leave the queue, and workers learn of held ones from their next heartbeat or report. A job with cancelled items completes like any other, and its outcome does not change: to cancel a job with all jobs below it, use `cancelJob`. Items that are added during the operation are not cancelled.',
+      'Cancels single pending items; their jobs continue. Waiting items leave the queue, and workers learn of held ones from their next heartbeat or report. A job with cancelled items completes like any other, and its outcome does not change: to cancel a job with all jobs below it, use `cancelJob`. Items that are added during the operation are not cancelled. BUSY if counting them takes longer than 10 seconds.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to cancel.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>

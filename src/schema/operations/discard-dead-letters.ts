@@ -23,7 +23,7 @@ builder.mutationField('discardDeadLetters', (t) =>
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
-      'Settles dead letters that nobody will try again: the items remain failed, with their failures, and leave the groups.',
+      'Settles dead letters that nobody will try again: the items remain failed, with their failures, and leave the groups. BUSY if counting them takes longer than 10 seconds.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to discard.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>

@@ -27,7 +27,7 @@ builder.mutationField('promoteItems', (t) =>
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
-      'Makes items ready now that would be due later: by default those that wait for their next attempt after a failure. They go behind what is ready, and keep their priorities, failures and attempts. Pauses and limits of their types apply. Items that fail again, or are changed, during the operation wait as usual.',
+      'Makes items ready now that would be due later: by default those that wait for their next attempt after a failure. They go behind what is ready, and keep their priorities, failures and attempts. Pauses and limits of their types apply. Items that fail again, or are changed, during the operation wait as usual. BUSY if counting them takes longer than 10 seconds.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to make ready.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>

@@ -36,7 +36,7 @@ builder.mutationField('replayDeadLetters', (t) =>
     ],
     type: Payload,
     description:
-      'Tries failed items again. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are reopened, with all jobs that these feed, and complete again, in a new generation. Items that fail again during the operation are not replayed again; items of cancelled jobs are skipped.',
+      'Tries failed items again. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are reopened, with all jobs that these feed, and complete again, in a new generation. Items that fail again during the operation are not replayed again; items of cancelled jobs are skipped. BUSY if counting them takes longer than 10 seconds.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
     errors: { types: [NotFoundError, InvalidInputError, StorageLimitError] },
     resolve: async (_, { input }, context) =>

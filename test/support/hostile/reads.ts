@@ -186,6 +186,12 @@ const counts: [title: string, make: (attacker: Attacker) => Operation][] = [
     () => ({ query: `{ ${aliases(30, (i) => `a${i}: deadLetterGroups { count }`)} }` }),
   ],
   [
+    'operations that select nothing',
+    () => ({
+      query: `mutation { ${aliases(30, (i) => `a${i}: cancelItems(input: { filter: { dedupeKeys: ["none ${i}"] } }) { __typename }`)} }`,
+    }),
+  ],
+  [
     'queues of a thousand types',
     () => ({
       query: `query ($types: [String!]!) { ${aliases(30, (i) => `a${i}: queues(types: $types) { type ready }`)} }`,
