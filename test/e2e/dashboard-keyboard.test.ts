@@ -68,7 +68,9 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
       await page.getByRole('option', { name: 'Trees of type payroll' }).click();
       await expect.poll(() => page.url()).toMatch(/#\/\?types=.*payroll/);
       await search(page, 'order A 17');
-      await page.getByRole('option', { name: 'The tree of type order with the dedupe key A 17' }).waitFor();
+      await page
+        .getByRole('option', { name: 'Look for the tree of type order with the dedupe key A 17' })
+        .waitFor();
       await page.keyboard.press('Enter');
       await expect.poll(() => page.url()).toContain(encodeURIComponent(ordered));
       await page.getByRole('heading', { name: 'Tree order' }).waitFor();

@@ -1,10 +1,9 @@
-/** A correction of the payloads that are replayed: a JSON merge patch, and what it makes of the first of them. */
+/** A correction of the payloads that are replayed: a JSON merge patch, the first of them, and what it makes of these. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { DeadLetterExamples, GroupExamples, JobExamples } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { isObject, mergePatch } from '../data/merge-patch.ts';
-import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { quoted } from './copy.tsx';
@@ -75,7 +74,6 @@ function Correction(props: {
         <textarea
           rows={3}
           spellCheck={false}
-          placeholder={'{"currency": "EUR"}'}
           defaultValue={text}
           onChange={({ target }) => {
             onChange(target.value);
@@ -84,7 +82,7 @@ function Correction(props: {
         />
       </label>
       <p className="quiet">{t.correction.hint}</p>
-      {text.trim() !== '' && <Preview scope={scope} patch={patch} />}
+      <Preview scope={scope} patch={patch} />
     </>
   );
 }
@@ -99,8 +97,8 @@ function Preview({ scope, patch }: { scope: Scope; patch: () => object | undefin
   let now: object | undefined;
   try {
     now = patch();
-  } catch (error) {
-    return <p role="status">{messageOf(error)}</p>;
+  } catch {
+    // It is not complete yet: the button says what is wrong with it.
   }
   return (
     <Answer query={query}>
@@ -114,7 +112,7 @@ function Preview({ scope, patch }: { scope: Scope; patch: () => object | undefin
                 value={payload ?? null}
                 label={`${t.operation.item(shortId(id))}: ${t.correction.before}`}
               />
-              {payload == null || isObject(payload) ? (
+              {now === undefined ? null : payload == null || isObject(payload) ? (
                 <Json
                   value={mergePatch(payload, now)}
                   label={`${t.operation.item(shortId(id))}: ${t.correction.after}`}

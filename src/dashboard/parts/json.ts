@@ -3,15 +3,14 @@ interface Place {
   readonly column: number;
 }
 
-/** @throws Error with the text, if it is not JSON: of where it is wrong, or undefined if it ends too early */
-export function parseJson(json: string, otherwise: (place: Place | undefined) => string): unknown {
+/** @throws Error with the text, if it is not JSON: of where it is wrong, END if it ends too early, undefined if the browser does not say */
+export function parseJson(json: string, otherwise: (place: Place | 'END' | undefined) => string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
     // Browsers say it in their message alone.
     const [, line, column] = /line (\d+) column (\d+)/.exec(String(error)) ?? [];
-    throw new Error(
-      otherwise(line === undefined ? undefined : { line: Number(line), column: Number(column) }),
-    );
+    const place = line === undefined ? undefined : { line: Number(line), column: Number(column) };
+    throw new Error(otherwise(/ end of /.test(String(error)) ? 'END' : place));
   }
 }

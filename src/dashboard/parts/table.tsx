@@ -47,7 +47,7 @@ const rowPx = 44;
 
 const widthOf = ({ grow, isNumber, isTime }: Pick<Column<never>, 'grow' | 'isNumber' | 'isTime'>) => {
   if (grow !== undefined) return `minmax(9rem, ${grow}fr)`;
-  return isNumber ? 'minmax(4rem, 5.5rem)' : isTime ? 'minmax(6rem, 13.5rem)' : 'minmax(5rem, 8rem)';
+  return isNumber ? 'minmax(4rem, 5.5rem)' : isTime ? 'minmax(6rem, 15rem)' : 'minmax(5rem, 8rem)';
 };
 
 export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, onShown }: TableProps<T>) {

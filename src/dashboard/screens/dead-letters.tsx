@@ -146,7 +146,12 @@ function Groups({ groups, chosen }: { groups: readonly GroupRowFragment[]; chose
         </Link>
       ),
     },
-    { title: t.deadLetters.note, grow: 2, cell: (group) => group.note },
+    {
+      title: t.deadLetters.note,
+      grow: 2,
+      only: ({ note }) => Boolean(note),
+      cell: ({ note }) => note,
+    },
     { title: t.deadLetters.last, isTime: true, cell: (group) => <Time at={group.lastAt} /> },
   ];
   return (

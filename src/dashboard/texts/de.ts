@@ -318,7 +318,7 @@ export const de: Texts = {
     dedupeKey: 'Dedupe-Schlüssel',
     serializeKey: 'Serienschlüssel',
     failures: (count, most) =>
-      `${things(count, 'Fehlversuch', 'Fehlversuche')}; bis zu ${formatCount(most)} werden wiederholt`,
+      `${things(count, 'Fehlversuch', 'Fehlversuche')}; ${most === 0 ? 'keiner wird' : `bis zu ${formatCount(most)} werden`} wiederholt`,
     change: 'Ändern',
     changePayload: 'Eingabe, als JSON',
     changePriority: 'Vorrang',
@@ -333,8 +333,10 @@ export const de: Texts = {
     gone: 'Dieses Element gibt es nicht, oder sein Baum wurde gelöscht.',
     notJson: (place) =>
       place === undefined
-        ? 'Das ist kein gültiges JSON: Am Ende fehlt etwas.'
-        : `Das ist kein gültiges JSON: Zeile ${formatCount(place.line)}, Zeichen ${formatCount(place.column)}.`,
+        ? 'Das ist kein gültiges JSON. Namen und Texte stehen in doppelten Anführungszeichen, wie in {"currency": "EUR"}.'
+        : place === 'END'
+          ? 'Das ist kein gültiges JSON: Am Ende fehlt etwas.'
+          : `Das ist kein gültiges JSON: Zeile ${formatCount(place.line)}, Zeichen ${formatCount(place.column)}.`,
   },
   standstill: {
     title: 'Warum läuft es nicht?',
@@ -395,9 +397,9 @@ export const de: Texts = {
   },
   correction: {
     label: 'Jede Eingabe ändern, als JSON (leer: wie sie sind)',
-    hint: 'Ein Objekt, dessen Schlüssel die der Eingaben ersetzen; null entfernt einen Schlüssel. Was nicht zum Schema seines Typs passen würde, bleibt fehlgeschlagen.',
+    hint: 'Zum Beispiel ändert {"currency": "EUR"} die Währung in jeder und sonst nichts; {"currency": null} entfernt sie. Was nicht zum Schema seines Typs passen würde, bleibt fehlgeschlagen.',
     noObject: 'Geben Sie ein JSON-Objekt ein, etwa {"currency": "EUR"}.',
-    preview: 'Die ersten Eingaben, vorher und nachher',
+    preview: 'Die ersten Eingaben',
     before: 'Vorher',
     after: 'Nachher',
     stays: 'Bleibt hier: Die Eingabe ist kein Objekt.',
@@ -696,12 +698,13 @@ export const de: Texts = {
   palette: {
     open: 'Suchen',
     title: 'Gehe zu',
-    input: 'Eine Seite, ein Typ, eine ID, ein Serienschlüssel oder ein Typ und ein Dedupe-Schlüssel',
+    input:
+      'Eine Seite, ein Typ, eine ID, ein benutzter Serienschlüssel oder ein Typ und ein Dedupe-Schlüssel',
     id: (id) => `${id} öffnen`,
     trees: (type) => `Bäume des Typs ${type}`,
     serializeKey: (key, blocked) => `Serienschlüssel ${key}: ${formatCount(blocked)} wartend`,
     queue: (type) => `Warteschlange ${type}`,
-    dedupeKey: (type, key) => `Der Baum des Typs ${type} mit dem Dedupe-Schlüssel ${key}`,
+    dedupeKey: (type, key) => `Den Baum des Typs ${type} mit dem Dedupe-Schlüssel ${key} suchen`,
     none: 'Nichts gefunden.',
     found: (count) => things(count, 'Treffer', 'Treffer'),
   },
@@ -726,6 +729,9 @@ export const de: Texts = {
         'Ein Stück Arbeit: Eine Eingabe geht hinein, ein Ergebnis oder Fehlversuche kommen heraus.',
       ],
       ['Job', 'Elemente eines Typs. Jobs, die zusammengehören, sind ein Baum; der oberste ist seine Wurzel.'],
+      ['Eingabe', 'Worum es bei einem Element geht: die Daten, die sein Worker bekommt.'],
+      ['Warteschlange', 'Alle Elemente eines Typs, die warten oder laufen, gleich in welchem Job.'],
+      ['Worker', 'Ein Programm, das sich Elemente holt und ihre Arbeit tut.'],
       [
         'Versiegelt',
         'Es kommen keine Elemente mehr: Der Job ist fertig, wenn alle beendet sind, die er hat.',
@@ -733,6 +739,11 @@ export const de: Texts = {
       ['Zuteilung', 'Ein Element, das ein Worker hat und über das er berichtet.'],
       ['Zurückgestellt', 'Von seinem Worker auf später verschoben, was kein Fehlversuch ist.'],
       ['Fehlschlag', 'Ein endgültig fehlgeschlagenes Element, bis es wiederholt oder verworfen wird.'],
+      [
+        'Wiederholen',
+        'Ein endgültig fehlgeschlagenes Element noch einmal versuchen, auch mit anderer Eingabe.',
+      ],
+      ['Verwerfen', 'Es bleibt fehlgeschlagen, und niemand erfährt mehr davon.'],
       ['Ursache', 'Was Fehlschläge gemeinsam haben: Typ, Code und die Meldung ohne Namen und Zahlen.'],
       [
         'Serienschlüssel',

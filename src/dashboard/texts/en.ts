@@ -266,7 +266,7 @@ export const en = {
     dedupeKey: 'Dedupe key',
     serializeKey: 'Serialize key',
     failures: (count: number, most: number) =>
-      `${things(count, 'failure', 'failures')}; up to ${formatCount(most)} are tried again`,
+      `${things(count, 'failure', 'failures')}; ${most === 0 ? 'none is' : `up to ${formatCount(most)} are`} tried again`,
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
@@ -279,10 +279,12 @@ export const en = {
     discardAsk: (number: string) =>
       `Discard item ${number}? It stays failed, and no longer keeps its serialize key: the next item with that key can run.`,
     gone: 'There is no such item, or its tree was deleted.',
-    notJson: (place: { line: number; column: number } | undefined) =>
+    notJson: (place: { line: number; column: number } | 'END' | undefined) =>
       place === undefined
-        ? 'This is not valid JSON: something is missing at the end.'
-        : `This is not valid JSON: line ${formatCount(place.line)}, column ${formatCount(place.column)}.`,
+        ? 'This is not valid JSON. Names and texts stand in double quotes, as in {"currency": "EUR"}.'
+        : place === 'END'
+          ? 'This is not valid JSON: something is missing at the end.'
+          : `This is not valid JSON: line ${formatCount(place.line)}, column ${formatCount(place.column)}.`,
   },
   standstill: {
     title: 'Why is it not running?',
@@ -342,9 +344,9 @@ export const en = {
   },
   correction: {
     label: 'Change each payload, as JSON (empty: as they are)',
-    hint: 'An object whose keys replace those of each payload; null removes a key. What would not match the schema of its type stays failed.',
+    hint: 'For example, {"currency": "EUR"} changes the currency of each, and nothing else; {"currency": null} removes it. What would not match the schema of its type stays failed.',
     noObject: 'Enter a JSON object, such as {"currency": "EUR"}.',
-    preview: 'The first payloads, before and after',
+    preview: 'The first payloads',
     before: 'Before',
     after: 'After',
     stays: 'Stays here: its payload is not an object.',
@@ -651,12 +653,12 @@ export const en = {
   palette: {
     open: 'Search',
     title: 'Go to',
-    input: 'A page, a type, an id, a serialize key, or a type and a dedupe key',
+    input: 'A page, a type, an id, a serialize key in use, or a type and a dedupe key',
     id: (id: string) => `Open ${id}`,
     trees: (type: string) => `Trees of type ${type}`,
     serializeKey: (key: string, blocked: number) => `Serialize key ${key}: ${formatCount(blocked)} waiting`,
     queue: (type: string) => `Queue ${type}`,
-    dedupeKey: (type: string, key: string) => `The tree of type ${type} with the dedupe key ${key}`,
+    dedupeKey: (type: string, key: string) => `Look for the tree of type ${type} with the dedupe key ${key}`,
     none: 'Nothing is found.',
     found: (count: number) => things(count, 'choice', 'choices'),
   },
@@ -678,10 +680,15 @@ export const en = {
     words: [
       ['Item', 'A piece of work: a payload goes in, a result or failures come out.'],
       ['Job', 'Items of one type. Jobs that belong together are a tree; the one at the top is its root.'],
+      ['Payload', 'What an item is about: the data that its worker gets.'],
+      ['Queue', 'All items of one type that wait or run, whatever their jobs are.'],
+      ['Worker', 'A program that takes items and does their work.'],
       ['Sealed', 'No more items come: the job is complete when all that it has are finished.'],
       ['Assignment', 'An item that a worker has, and reports on.'],
       ['Snoozed', 'Put off by its worker until later, which is no failure.'],
       ['Dead letter', 'An item that failed for good, until it is replayed or discarded.'],
+      ['Replay', 'To try an item that failed for good again, with its payload or another one.'],
+      ['Discard', 'To leave it failed, so that nobody is told of it any more.'],
       ['Cause', 'What dead letters have in common: type, code, and message without names and numbers.'],
       ['Serialize key', 'Items with the same key run one at a time, in the order in which they were added.'],
       ['Dedupe key', 'What is added twice with the same key is there once.'],
