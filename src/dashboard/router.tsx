@@ -8,7 +8,9 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  parseSearchWith,
 } from '@tanstack/react-router';
+import { isRounded } from '../domain/values/exact-numbers.ts';
 import { toTreesSearch } from './data/tree-search.ts';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
@@ -160,6 +162,8 @@ export const router = createRouter({
   routeTree: root.addChildren(screens),
   history: createHashHistory(),
   scrollRestoration: true,
+  // What is looked for may be a number with more digits than JavaScript has.
+  parseSearch: parseSearchWith((text) => (isRounded(text) ? text : JSON.parse(text))),
 });
 
 declare module '@tanstack/react-router' {

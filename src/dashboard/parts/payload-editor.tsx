@@ -5,7 +5,7 @@ import { ItemPayload } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
-import { parseJson } from './json.ts';
+import { parseJson, stringify } from './json.ts';
 
 /** What was entered, and of which payload. It is no state of whatever shows the button, which may go while somebody writes. */
 interface Draft {
@@ -24,7 +24,7 @@ export function usePayload(itemId: string) {
       const { before, text } = draft.current ?? {};
       if (text === undefined) return {};
       const payload = parseJson(text, t.item.notJson);
-      return JSON.stringify(payload) === before ? {} : { payload };
+      return stringify(payload) === before ? {} : { payload };
     },
   };
 }
@@ -55,7 +55,7 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
 
 function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | undefined> }) {
   const t = useTexts();
-  const before = JSON.stringify(payload);
+  const before = stringify(payload);
   if (draft.current?.before !== before) draft.current = { before };
   return (
     <label>
@@ -64,7 +64,7 @@ function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | u
         key={before}
         rows={rows}
         spellCheck={false}
-        defaultValue={draft.current.text ?? JSON.stringify(payload, null, 2)}
+        defaultValue={draft.current.text ?? stringify(payload, 2)}
         onChange={({ target }) => {
           if (draft.current !== undefined) draft.current.text = target.value;
         }}
