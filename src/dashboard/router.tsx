@@ -17,7 +17,9 @@ import { NotFound, Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+/** A number, too: it may be in an address that was written by hand. */
+const text = (value: unknown) =>
+  (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined;
 const count = (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
 
@@ -38,6 +40,9 @@ export interface TreeSearch {
   /** What is looked for in their payloads: a text, or what the path leads to. */
   readonly find?: string | undefined;
   readonly path?: string | undefined;
+  /** The code of their last failure, and the dedupe key of one. */
+  readonly code?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 const screens = [
@@ -51,8 +56,10 @@ const screens = [
       status: text(search.status),
       from: count(search.from),
       to: count(search.to),
-      find: text(typeof search.find === 'number' ? String(search.find) : search.find),
+      find: text(search.find),
       path: text(search.path),
+      code: text(search.code),
+      key: text(search.key),
     }),
   }),
   createRoute({

@@ -1516,6 +1516,8 @@ export type SearchItemsQueryVariables = Exact<{
   path?: InputMaybe<Scalars['String']['input']>;
   equals?: InputMaybe<Scalars['String']['input']>;
   text?: InputMaybe<Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
   from?: InputMaybe<Scalars['ID']['input']>;
 }>;
 
@@ -3110,9 +3112,17 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
 export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
-    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID) {
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $codes: [String!], $dedupeKeys: [String!], $from: ID) {
   job(id: $jobId) {
-    searchItems(path: $path, equals: $equals, text: $text, from: $from, first: 100) {
+    searchItems(
+      path: $path
+      equals: $equals
+      text: $text
+      codes: $codes
+      dedupeKeys: $dedupeKeys
+      from: $from
+      first: 100
+    ) {
       nodes {
         ...ItemRow
       }

@@ -32,7 +32,7 @@ import { Causes } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Flow, type JobRow } from '../parts/flow.tsx';
-import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
+import { FoundItems, ItemSearchForm, isSought } from '../parts/item-search.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { JobCounts, pendingOf } from '../parts/job-counts.tsx';
 import { JobTable } from '../parts/job-table.tsx';
@@ -214,7 +214,8 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
   const search = useSearch({ from: '/trees/$id' });
   const navigate = useNavigate({ from: '/trees/$id' });
   const status = statusOf(search.status);
-  const { find, path } = search;
+  const { find, path, code, key } = search;
+  const sought = { find, path, code, key };
   const pushed = pushedOf(progress);
   return (
     <section aria-label={t.tree.openItems}>
@@ -238,14 +239,13 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
         }
         onOpen={(itemId) => void navigate({ to: '/items/$id', params: { id: itemId } })}
       />
-      <ItemSearchForm jobId={job.id} find={find} path={path} />
-      {find !== undefined ? (
+      <ItemSearchForm jobId={job.id} sought={sought} />
+      {isSought(sought) ? (
         <FoundItems
-          key={`${find} ${path}`}
+          key={JSON.stringify(sought)}
           jobId={job.id}
           itemCount={progress.itemCount}
-          find={find}
-          path={path}
+          sought={sought}
         />
       ) : (
         <ListedItems jobId={job.id} status={status} pushed={pushed} />

@@ -236,6 +236,7 @@ export const de: Texts = {
   itemSearch: {
     find: 'In Eingaben suchen',
     path: 'Genau, unter diesem Schlüssel (optional)',
+    code: 'Code des letzten Fehlers',
     search: 'Suchen',
     stop: 'Anhalten',
     goOn: 'Weitersuchen',

@@ -178,6 +178,7 @@ export const en = {
   itemSearch: {
     find: 'Find in payloads',
     path: 'Exactly, under this key (optional)',
+    code: 'Code of the last failure',
     search: 'Find',
     stop: 'Stop',
     goOn: 'Go on',
