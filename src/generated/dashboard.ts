@@ -1569,14 +1569,31 @@ export type LiveItemSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, deadLetterGroupId?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null } };
+export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, deadLetterGroupId?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, traceContext?: { traceparent: string } | null, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, cancelledAt?: string | null, maxFailuresPerItem: number, root: { id: string } } } | null } };
+
+export type ChildItemsFragment = { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } };
+
+export type LiveChildItemsSubscriptionVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type LiveChildItemsSubscription = { live: { item?: { childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null } };
 
 export type ItemPayloadQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type ItemPayloadQuery = { item?: { payload?: unknown | null } | null };
+export type ItemPayloadQuery = { item?: { payload?: unknown | null, job: { type: string } } | null };
+
+export type PayloadSchemasQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type PayloadSchemasQuery = { typeSchemas?: Array<{ version: number, payload?: unknown | null }> | null };
 
 export type CancelItemsMutationVariables = Exact<{
   input: CancelItemsInput;
@@ -2179,6 +2196,21 @@ export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
+export const ChildItems = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}
+    `, {"fragmentName":"ChildItems"}) as unknown as TypedDocumentString<ChildItemsFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -3253,6 +3285,9 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
         worker
       }
       deadLetterGroupId
+      traceContext {
+        traceparent
+      }
       standstills {
         ...Standstill
       }
@@ -3263,13 +3298,7 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
       childItems(first: 50) {
-        nodes {
-          id
-          status
-          job {
-            type
-          }
-        }
+        ...ChildItems
       }
       assignment {
         id
@@ -3283,6 +3312,7 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
       job {
         id
         type
+        cancelledAt
         maxFailuresPerItem
         root {
           id
@@ -3291,7 +3321,20 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
     }
   }
 }
-    fragment Standstill on Standstill {
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}
+fragment Standstill on Standstill {
   reason
   type
   itemCount
@@ -3321,13 +3364,47 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<LiveItemSubscription, LiveItemSubscriptionVariables>;
+export const LiveChildItems = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveChildItems($id: ID!, $after: String) {
+  live {
+    item(id: $id) {
+      childItems(first: 50, after: $after) {
+        ...ChildItems
+      }
+    }
+  }
+}
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}`) as unknown as TypedDocumentString<LiveChildItemsSubscription, LiveChildItemsSubscriptionVariables>;
 export const ItemPayload = /*#__PURE__*/ new TypedDocumentString(`
     query ItemPayload($id: ID!) {
   item(id: $id) {
     payload
+    job {
+      type
+    }
   }
 }
     `) as unknown as TypedDocumentString<ItemPayloadQuery, ItemPayloadQueryVariables>;
+export const PayloadSchemas = /*#__PURE__*/ new TypedDocumentString(`
+    query PayloadSchemas($type: String!) {
+  typeSchemas(type: $type) {
+    version
+    payload
+  }
+}
+    `) as unknown as TypedDocumentString<PayloadSchemasQuery, PayloadSchemasQueryVariables>;
 export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelItems($input: CancelItemsInput!) {
   cancelItems(input: $input) {

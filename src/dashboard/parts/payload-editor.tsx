@@ -6,6 +6,7 @@ import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { parseJson, stringify } from './json.ts';
+import { PayloadSchema } from './payload-schema.tsx';
 
 /** What was entered, and of which payload. It is no state of whatever shows the button, which may go while somebody writes. */
 interface Draft {
@@ -49,7 +50,14 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
       </label>
     );
   return (
-    <Answer query={query}>{({ item }) => <Text payload={item?.payload ?? null} draft={draft} />}</Answer>
+    <Answer query={query}>
+      {({ item }) => (
+        <>
+          <Text payload={item?.payload ?? null} draft={draft} />
+          {item != null && <PayloadSchema type={item.job.type} />}
+        </>
+      )}
+    </Answer>
   );
 }
 
