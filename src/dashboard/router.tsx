@@ -12,6 +12,7 @@ import {
 } from '@tanstack/react-router';
 import { isRounded } from '../domain/values/exact-numbers.ts';
 import { toTreesSearch } from './data/tree-search.ts';
+import type { Sought } from './parts/item-search.tsx';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
@@ -30,19 +31,13 @@ const trees = createRoute({
   validateSearch: toTreesSearch,
 });
 
-export interface TreeSearch {
+export interface TreeSearch extends Sought {
   /** The job whose items are shown. */
   readonly job?: string | undefined;
   readonly status?: string | undefined;
   /** What the strip shows of them: the numbers of the first and the last item. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** What is looked for in their payloads: a text, or what the path leads to. */
-  readonly find?: string | undefined;
-  readonly path?: string | undefined;
-  /** The code of their last failure, and the dedupe key of one. */
-  readonly code?: string | undefined;
-  readonly key?: string | undefined;
 }
 
 const screens = [

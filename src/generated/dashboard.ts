@@ -1617,6 +1617,13 @@ export type PromoteMutation = { promoteItems?:
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
    | null };
 
+export type PendingItemCountQueryVariables = Exact<{
+  filter: PendingItemFilter;
+}>;
+
+
+export type PendingItemCountQuery = { pendingItemCount?: number | null };
+
 export type UpdateItemMutationVariables = Exact<{
   input: UpdateItemInput;
 }>;
@@ -3489,6 +3496,11 @@ fragment Refusal on UserError {
   message
   field
 }`) as unknown as TypedDocumentString<PromoteMutation, PromoteMutationVariables>;
+export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
+    query PendingItemCount($filter: PendingItemFilter!) {
+  pendingItemCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
 export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation UpdateItem($input: UpdateItemInput!) {
   updateItem(input: $input) {

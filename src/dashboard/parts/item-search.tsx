@@ -5,14 +5,21 @@ import { LiveItemRows, SearchItems, type SearchItemsQueryVariables } from '../..
 import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { useOnScreen } from '../data/on-screen.ts';
-import type { TreeSearch } from '../router.tsx';
 import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 import { type ItemRow, ItemTable } from './items.tsx';
 import { LiveProblem } from './live-list.tsx';
 
-/** What is looked for: a text in the payload, or the value that a path leads to; the code of the last failure; a dedupe key. */
-export type Sought = Pick<TreeSearch, 'find' | 'path' | 'code' | 'key'>;
+/** What is looked for. */
+export interface Sought {
+  /** In their payloads: a text, or what the path leads to. */
+  readonly find?: string | undefined;
+  readonly path?: string | undefined;
+  /** Of their last failure. */
+  readonly code?: string | undefined;
+  /** The dedupe key of one. */
+  readonly key?: string | undefined;
+}
 
 export const isSought = ({ find, code, key }: Sought) => (find ?? code ?? key) !== undefined;
 

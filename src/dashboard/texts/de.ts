@@ -244,6 +244,14 @@ export const de: Texts = {
     searched: (searched, all, found) =>
       `${formatCount(searched)} von ${formatCount(all)} durchsucht: ${formatCount(found)} gefunden`,
   },
+  matching: {
+    cancel: 'Alle passenden abbrechen',
+    cancelAsk: (count, type, isBelow) =>
+      `${things(count, 'offenes Element', 'offene Elemente')} von ${type}${isBelow ? ', in diesem Job und denen darunter,' : ''} abbrechen? Worker, die eines haben, sollen aufhören.`,
+    promote: 'Alle passenden jetzt ausführen',
+    promoteAsk: (count, type, isBelow) =>
+      `${elements(count)} von ${type}${isBelow ? ', in diesem Job und denen darunter,' : ''} jetzt bereitstellen?`,
+  },
   addItems: {
     one: 'Element hinzufügen',
     file: 'Datei hinzufügen',

@@ -186,6 +186,14 @@ export const en = {
     searched: (searched: number, all: number, found: number) =>
       `Looked at ${formatCount(searched)} of ${formatCount(all)}: ${formatCount(found)} found`,
   },
+  matching: {
+    cancel: 'Cancel all that match',
+    cancelAsk: (count: number, type: string, isBelow: boolean) =>
+      `Cancel ${things(count, 'pending item', 'pending items')} of ${type}${isBelow ? ', in this job and those below it' : ''}? Workers that have one are told to stop.`,
+    promote: 'Run all that match now',
+    promoteAsk: (count: number, type: string, isBelow: boolean) =>
+      `Make ${things(count, 'item', 'items')} of ${type} ready now${isBelow ? ', in this job and those below it' : ''}?`,
+  },
   addItems: {
     one: 'Add item',
     file: 'Add file',
