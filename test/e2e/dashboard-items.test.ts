@@ -75,12 +75,14 @@ describe.skipIf(withoutBrowser)('the screen of an item', () => {
     const { page, problems } = await open(`/items/${await itemOf(id)}`);
     await page.getByRole('button', { name: 'Change' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Schema of typed, version 2').click();
+    await dialog.getByText('Schema of the payload').click();
+    await dialog.getByText('typed, version 2').waitFor();
     await dialog.getByText('"required"').waitFor();
     await page.keyboard.press('Escape');
     await page.goto(new URL(`dashboard/#/trees/${id}`, app.url).href);
     await page.getByRole('button', { name: 'Add item' }).click();
-    await dialog.getByText('Schema of typed, version 2').waitFor();
+    await dialog.getByText('Schema of the payload').click();
+    await dialog.getByText('typed, version 2').waitFor();
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -166,7 +168,8 @@ describe.skipIf(withoutBrowser)('the screen of an item', () => {
     await page.getByText(traceId).waitFor();
     await screenshot(page, `item-trace-${scheme}-${device}`);
     await page.getByRole('button', { name: 'Change' }).click();
-    await page.getByText('Schema of typed, version 2').click();
+    await page.getByText('Schema of the payload').click();
+    await page.getByText('typed, version 2').waitFor();
     await screenshot(page, `item-change-${scheme}-${device}`);
     expect(await violations(page)).toEqual([]);
     expect(await excess(page)).toBe(0);

@@ -44,17 +44,20 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
   // As high as what comes, so that no button moves when somebody is about to press it.
   if (query.isPending)
     return (
-      <label>
-        {t.item.changePayload}
-        <textarea rows={rows} disabled placeholder={t.loading} />
-      </label>
+      <>
+        <label>
+          {t.item.changePayload}
+          <textarea rows={rows} disabled placeholder={t.loading} />
+        </label>
+        <PayloadSchema type={undefined} />
+      </>
     );
   return (
     <Answer query={query}>
       {({ item }) => (
         <>
           <Text payload={item?.payload ?? null} draft={draft} />
-          {item != null && <PayloadSchema type={item.job.type} />}
+          <PayloadSchema type={item?.job.type} />
         </>
       )}
     </Answer>
