@@ -28,7 +28,7 @@ export function createPost(fetch: typeof globalThis.fetch | undefined): Post {
     : byNode(load('node:http'), load('node:https'));
 }
 
-function byFetch(fetch: typeof globalThis.fetch): Post {
+export function byFetch(fetch: typeof globalThis.fetch): Post {
   return async (url, request) => {
     const response = await fetch(url, { method: 'POST', ...request });
     const retryAfter = response.headers.get('retry-after') ?? undefined;

@@ -8,14 +8,19 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  parseSearchWith,
 } from '@tanstack/react-router';
+import { isRounded } from '../domain/values/exact-numbers.ts';
 import { toTreesSearch } from './data/tree-search.ts';
+import type { Sought } from './parts/item-search.tsx';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+/** A number, too: it may be in an address that was written by hand. */
+const text = (value: unknown) =>
+  (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined;
 const count = (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
 
@@ -26,16 +31,13 @@ const trees = createRoute({
   validateSearch: toTreesSearch,
 });
 
-export interface TreeSearch {
+export interface TreeSearch extends Sought {
   /** The job whose items are shown. */
   readonly job?: string | undefined;
   readonly status?: string | undefined;
   /** What the strip shows of them: the numbers of the first and the last item. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** What is looked for in their payloads: a text, or what the path leads to. */
-  readonly find?: string | undefined;
-  readonly path?: string | undefined;
 }
 
 const screens = [
@@ -49,8 +51,10 @@ const screens = [
       status: text(search.status),
       from: count(search.from),
       to: count(search.to),
-      find: text(typeof search.find === 'number' ? String(search.find) : search.find),
+      find: text(search.find),
       path: text(search.path),
+      code: text(search.code),
+      key: text(search.key),
     }),
   }),
   createRoute({
@@ -160,6 +164,8 @@ export const router = createRouter({
   routeTree: root.addChildren(screens),
   history: createHashHistory(),
   scrollRestoration: true,
+  // What is looked for may be a number with more digits than JavaScript has.
+  parseSearch: parseSearchWith((text) => (isRounded(text) ? text : JSON.parse(text))),
 });
 
 declare module '@tanstack/react-router' {

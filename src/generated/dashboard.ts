@@ -19,7 +19,7 @@ export type Scalars = {
   DateTime: { input: string; output: string; }
   /** A file that is part of the request, according to the GraphQL multipart request specification: only as a variable, which is null in the request and named by `map`. Such a request needs the header `Apollo-Require-Preflight`. */
   File: { input: never; output: never; }
-  /** Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
+  /** Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers keep their values, with all digits. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -1516,6 +1516,8 @@ export type SearchItemsQueryVariables = Exact<{
   path?: InputMaybe<Scalars['String']['input']>;
   equals?: InputMaybe<Scalars['String']['input']>;
   text?: InputMaybe<Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
   from?: InputMaybe<Scalars['ID']['input']>;
 }>;
 
@@ -1567,14 +1569,31 @@ export type LiveItemSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, deadLetterGroupId?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null } };
+export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, deadLetterGroupId?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, traceContext?: { traceparent: string } | null, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, cancelledAt?: string | null, maxFailuresPerItem: number, root: { id: string } } } | null } };
+
+export type ChildItemsFragment = { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } };
+
+export type LiveChildItemsSubscriptionVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type LiveChildItemsSubscription = { live: { item?: { childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null } };
 
 export type ItemPayloadQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type ItemPayloadQuery = { item?: { payload?: unknown | null } | null };
+export type ItemPayloadQuery = { item?: { payload?: unknown | null, job: { type: string } } | null };
+
+export type PayloadSchemasQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type PayloadSchemasQuery = { typeSchemas?: Array<{ version: number, payload?: unknown | null }> | null };
 
 export type CancelItemsMutationVariables = Exact<{
   input: CancelItemsInput;
@@ -1597,6 +1616,13 @@ export type PromoteMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, skipped: number, skippedReason?: string | null, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
    | null };
+
+export type PendingItemCountQueryVariables = Exact<{
+  filter: PendingItemFilter;
+}>;
+
+
+export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
 export type UpdateItemMutationVariables = Exact<{
   input: UpdateItemInput;
@@ -2177,6 +2203,21 @@ export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
+export const ChildItems = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}
+    `, {"fragmentName":"ChildItems"}) as unknown as TypedDocumentString<ChildItemsFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -3110,9 +3151,17 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
 export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
-    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID) {
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $codes: [String!], $dedupeKeys: [String!], $from: ID) {
   job(id: $jobId) {
-    searchItems(path: $path, equals: $equals, text: $text, from: $from, first: 100) {
+    searchItems(
+      path: $path
+      equals: $equals
+      text: $text
+      codes: $codes
+      dedupeKeys: $dedupeKeys
+      from: $from
+      first: 100
+    ) {
       nodes {
         ...ItemRow
       }
@@ -3243,6 +3292,9 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
         worker
       }
       deadLetterGroupId
+      traceContext {
+        traceparent
+      }
       standstills {
         ...Standstill
       }
@@ -3253,13 +3305,7 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
       childItems(first: 50) {
-        nodes {
-          id
-          status
-          job {
-            type
-          }
-        }
+        ...ChildItems
       }
       assignment {
         id
@@ -3273,6 +3319,7 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
       job {
         id
         type
+        cancelledAt
         maxFailuresPerItem
         root {
           id
@@ -3281,7 +3328,20 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
     }
   }
 }
-    fragment Standstill on Standstill {
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}
+fragment Standstill on Standstill {
   reason
   type
   itemCount
@@ -3311,13 +3371,47 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<LiveItemSubscription, LiveItemSubscriptionVariables>;
+export const LiveChildItems = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveChildItems($id: ID!, $after: String) {
+  live {
+    item(id: $id) {
+      childItems(first: 50, after: $after) {
+        ...ChildItems
+      }
+    }
+  }
+}
+    fragment ChildItems on ChildItemConnection {
+  nodes {
+    id
+    status
+    job {
+      type
+    }
+  }
+  pageInfo {
+    endCursor
+    hasNextPage
+  }
+}`) as unknown as TypedDocumentString<LiveChildItemsSubscription, LiveChildItemsSubscriptionVariables>;
 export const ItemPayload = /*#__PURE__*/ new TypedDocumentString(`
     query ItemPayload($id: ID!) {
   item(id: $id) {
     payload
+    job {
+      type
+    }
   }
 }
     `) as unknown as TypedDocumentString<ItemPayloadQuery, ItemPayloadQueryVariables>;
+export const PayloadSchemas = /*#__PURE__*/ new TypedDocumentString(`
+    query PayloadSchemas($type: String!) {
+  typeSchemas(type: $type) {
+    version
+    payload
+  }
+}
+    `) as unknown as TypedDocumentString<PayloadSchemasQuery, PayloadSchemasQueryVariables>;
 export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelItems($input: CancelItemsInput!) {
   cancelItems(input: $input) {
@@ -3402,6 +3496,11 @@ fragment Refusal on UserError {
   message
   field
 }`) as unknown as TypedDocumentString<PromoteMutation, PromoteMutationVariables>;
+export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
+    query PendingItemCount($filter: PendingItemFilter!) {
+  pendingItemCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
 export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation UpdateItem($input: UpdateItemInput!) {
   updateItem(input: $input) {

@@ -19,7 +19,7 @@ export type Scalars = {
   DateTime: { input: string; output: string; }
   /** A file that is part of the request, according to the GraphQL multipart request specification: only as a variable, which is null in the request and named by `map`. Such a request needs the header `Apollo-Require-Preflight`. */
   File: { input: never; output: never; }
-  /** Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
+  /** Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers keep their values, with all digits. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
 

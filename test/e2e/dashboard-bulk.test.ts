@@ -68,6 +68,68 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     await page.close();
   });
 
+  it('pending items of a job that match what its list shows are counted, cancelled or ready at once, with live progress', async () => {
+    const runAt = '2090-01-01T00:00:00Z';
+    const { id } = await client.createJob({
+      type: 'batch',
+      items: [
+        ...Array.from({ length: 5 }, (_, n) => ({ payload: { n }, dedupeKey: `now-${n}` })),
+        ...Array.from({ length: 4 }, (_, n) => ({ payload: { n }, dedupeKey: `later-${n}`, runAt })),
+      ],
+      children: [{ type: 'below', items: [{}] }],
+    });
+    const statuses = async () => {
+      const found = (await client.items(id)).nodes.map(({ status }) => status);
+      return ['READY', 'SCHEDULED', 'CANCELLED'].map((one) => found.filter((s) => s === one).length);
+    };
+    const page = await open(`/trees/${id}`, {
+      context: { permissions: ['clipboard-read', 'clipboard-write'] },
+    });
+    const dialog = page.getByRole('dialog');
+    const close = async () => {
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await page.getByLabel('Dedupe key').fill('later-3');
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    await page.getByText('Looked at 1 of 1: 1 found').waitFor();
+    await carryOut(page, 'Run all that match now', async (asking) => {
+      await asking.getByText('Make 1 item of batch ready now?').waitFor();
+    });
+    await dialog.getByText('1 item is ready now').waitFor();
+    await close();
+    expect(await statuses()).toEqual([6, 3, 0]);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByLabel('Status').selectOption('SCHEDULED');
+    await carryOut(page, 'Cancel all that match', async (asking) => {
+      await asking.getByText('Cancel 3 pending items of batch?').waitFor();
+      await asking.getByRole('button', { name: 'Copy as command' }).click();
+    });
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      `jobtree cancel-items --job ${id} --type batch --status scheduled`,
+    );
+    await dialog.getByText('3 items are cancelled').waitFor();
+    await close();
+    expect(await statuses()).toEqual([6, 0, 3]);
+    // Of what has ended, and of what is found in payloads, there is nothing to cancel at once.
+    await page.getByLabel('Status').selectOption('CANCELLED');
+    await expect.poll(() => page.getByRole('button', { name: 'Cancel all that match' }).count()).toBe(0);
+    await page.getByLabel('Status').selectOption('');
+    await page.getByRole('button', { name: 'Cancel all that match' }).waitFor();
+    await page.getByLabel('Find in payloads').fill('1');
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    await page.getByText('Looked at 9 of 9').waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel all that match' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await carryOut(page, 'Cancel all that match');
+    await dialog.getByText('6 items are cancelled').waitFor();
+    expect(await statuses()).toEqual([0, 0, 9]);
+    const [below] = await db.query<{ id: string }>("select id from jobtree.job where type = 'below'");
+    const { nodes } = await client.items(`Job:${below?.id}`);
+    expect(nodes.map(({ status }) => status)).toEqual(['READY']);
+    await page.close();
+  });
+
   it('both are copied as GraphQL and as a command that does the same', async () => {
     await createMany('copied', 2);
     const page = await open('/?types=copied&statuses=WAITING&failures=false');
@@ -193,7 +255,7 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     const [item] = (await client.items(id)).nodes;
     await go(`/items/${item?.id}`);
     await carryOut(page, 'Change', async (dialog) => {
-      await dialog.getByRole('textbox').fill('{"to": "grace"}');
+      await dialog.getByLabel('Payload, as JSON').fill('{"to": "grace"}');
       await dialog.getByRole('spinbutton').fill('9');
     });
     await done(page, 'Change');

@@ -1,11 +1,13 @@
-/** The dashboard while 200 workers work, servers are killed and start again, and Redis dies: it goes on by itself, and takes nothing back. */
+/** The dashboard while 200 workers work, servers are killed and start again, and Redis dies: every screen goes on by itself, and takes nothing back. */
+import { setTimeout } from 'node:timers/promises';
 import pino from 'pino';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Worker } from '../../src/client/index.ts';
+import { createClient, Worker } from '../../src/client/index.ts';
 import { createJob } from '../support/api.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { openDashboard, prepare, screens } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
@@ -46,6 +48,17 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     await db.drop();
   });
 
+  const workersOf = (type: string, handler: () => unknown) =>
+    Array.from(
+      { length: workerCount },
+      () =>
+        new Worker({
+          url: balancer.url,
+          types: { [type]: { concurrency: 1, handler } },
+          logger: pino({ level: 'silent' }),
+        }),
+    );
+
   it('a tree goes on to its end, and never back', async () => {
     const id = await createJob(balancer.url, {
       type: 'chaos',
@@ -77,15 +90,7 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     });
     const said = () => page.evaluate(() => (window as unknown as { said: string[] }).said);
 
-    const workers = Array.from(
-      { length: workerCount },
-      () =>
-        new Worker({
-          url: balancer.url,
-          types: { chaos: { concurrency: 1, handler: () => null } },
-          logger: pino({ level: 'silent' }),
-        }),
-    );
+    const workers = workersOf('chaos', () => null);
     try {
       await Promise.all(workers.map((worker) => worker.start()));
       const moved = async () => {
@@ -115,4 +120,61 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     await page.getByText('Succeeded').first().waitFor();
     await page.close();
   });
+
+  it('each screen is there, and live once all is well again', async () => {
+    const ids = await prepare(balancer.url);
+    const id = await createJob(balancer.url, {
+      type: 'visited',
+      heartbeatIntervalMs: 2_000,
+      items: Array.from({ length: 1_000 }, (_, n) => ({ payload: n })),
+    });
+    const client = createClient({ url: balancer.url });
+    const [item] = (await client.items(id)).nodes;
+    const visited = [
+      ...screens(ids),
+      ['tree at work', `/trees/${id}`, 'Tree visited'],
+      ['item at work', `/items/${item?.id}`, 'Copy as command'],
+      ['queue at work', '/queues/visited', 'As a table'],
+    ] as const;
+    // Each next one happens while the next screen is opened.
+    const blows = [
+      async () => {
+        await kill();
+        await start();
+      },
+      () => redis.kill(),
+      () => redis.restart(),
+    ];
+    const { page } = await openDashboard(browser, balancer.url, '/');
+    const broken: string[] = [];
+    page.on('pageerror', (error) => broken.push(String(error)));
+    await page.evaluate('window.isTheSame = true');
+    const main = page.getByRole('main');
+    const open = (path: string) => page.evaluate(`location.hash = ${JSON.stringify(path)}`);
+    const workers = workersOf('visited', () => setTimeout(50));
+    try {
+      await Promise.all(workers.map((worker) => worker.start()));
+      for (const [i, [, path, shown]] of visited.entries()) {
+        await open(path);
+        await Promise.all([main.getByText(shown).first().waitFor({ timeout: 60_000 }), blows[i % 3]?.()]);
+        // What kept it from being there is over by now, or ends by itself.
+        await expect.poll(() => page.getByRole('alert').count(), { message: path }).toBe(0);
+      }
+      const { nodes } = await client.items(id, { statuses: ['SUCCEEDED'], first: 1 });
+      expect(nodes).toHaveLength(1);
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      if (visited.length % 3 === 2) await redis.restart();
+    }
+    for (const [, path, shown] of visited) {
+      await open(path);
+      await main.getByText(shown).first().waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      expect(await page.getByRole('alert').count(), path).toBe(0);
+    }
+    expect(await page.evaluate('window.isTheSame')).toBe(true);
+    expect(broken).toEqual([]);
+    await client.close();
+    await page.close();
+  }, 400_000);
 });

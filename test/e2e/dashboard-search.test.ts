@@ -5,7 +5,7 @@ import { createClient } from '../../src/client/index.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { useBrowser, withoutBrowser } from '../support/browser.ts';
-import { excess, openDashboard, type PageOptions, screenshot, views } from '../support/dashboard.ts';
+import { claim, excess, openDashboard, type PageOptions, screenshot, views } from '../support/dashboard.ts';
 import { useServer } from '../support/use-server.ts';
 
 describe.skipIf(withoutBrowser)('items in the dashboard', () => {
@@ -93,6 +93,38 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await work(app.url, 'found', 1, 'done');
       await expect.poll(states).toEqual(Array(3).fill('✓ Succeeded'));
       expect(asked.filter((body) => body.includes('searchItems'))).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.close();
+    });
+
+    it('finds items by the code of their last failure, and the one with a dedupe key; the address says which', async () => {
+      const coded = [1, 2, 3].map((n) => ({ payload: { n }, dedupeKey: `order-${n}` }));
+      const id = await createJob(app.url, { type: 'coded', sealed: true, items: coded });
+      await data(app.url, claim, { type: 'coded' }).then(({ claimItems: { assignments } }) =>
+        data(
+          app.url,
+          `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { __typename } }`,
+          {
+            reports: assignments.map(({ id: assignmentId }: { id: string }, n: number) => ({
+              assignmentId,
+              outcome: { failure: { code: n === 0 ? 'TIMEOUT' : 'BAD', message: 'No', permanent: true } },
+            })),
+          },
+        ),
+      );
+      const { page, problems } = await open(`/trees/${id}`);
+      await page.getByLabel('Code of the last failure').fill('BAD');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').getByText('Looked at 3 of 3: 2 found').waitFor();
+      await page.getByLabel('Dedupe key').fill('order-3');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').getByText('Looked at 1 of 1: 1 found').waitFor();
+      const { page: other } = await open(new URL(page.url()).hash.slice(1));
+      await items(other).getByRole('link', { name: 'order-3' }).waitFor();
+      expect(await items(other).getByRole('row').count()).toBe(2);
+      await other.close();
+      await page.getByRole('button', { name: 'Show all' }).click();
+      await items(page).getByRole('link', { name: 'order-1' }).waitFor();
       expect(problems).toEqual([]);
       await page.close();
     });

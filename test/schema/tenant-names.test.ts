@@ -34,7 +34,7 @@ const others = `
   FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds HeartbeatInput.waitingIds JobTreeProgress.message TreeProgress.message
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemFailure.stack ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note ItemRange.firstId ItemRange.lastId ItemRanges.nextFrom Job.itemRanges.from Job.itemRanges.to ItemSearch.nextFrom
-  Job.searchItems.equals Job.searchItems.from Job.searchItems.path Job.searchItems.text AddCallbacksInput.jobId ImportFileInput.jobId JobItem.note LogLineInput.text
+  Job.searchItems.codes Job.searchItems.dedupeKeys Job.searchItems.equals Job.searchItems.from Job.searchItems.path Job.searchItems.text AddCallbacksInput.jobId ImportFileInput.jobId JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after
   Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message

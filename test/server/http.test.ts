@@ -13,7 +13,7 @@ import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 import { useServer } from '../support/use-server.ts';
 
-const { db, app } = useServer();
+const { db, app, client } = useServer();
 
 const at = (path: string, base = app.url) => new URL(path, base).href;
 
@@ -167,7 +167,9 @@ it('shows payloads as stored, with all digits, also beside an error', async () =
   ]);
   const page = `job(id: "Job:${row?.job_id}") { items { nodes { payload } } }`;
   const unknown = 'unknown: job(id: "Job:01890000-0000-7000-8000-000000000000") { id }';
-  for (const query of [`{ ${page} }`, `{ ${page} ${unknown} }`]) {
+  const [item] = (await client.items(`Job:${row?.job_id}`)).nodes;
+  const single = `item(id: "${item?.id}") { payload }`;
+  for (const query of [`{ ${page} }`, `{ ${page} ${unknown} }`, `{ ${single} }`]) {
     const body = JSON.stringify({ query });
     const post = (headers: Record<string, string>) => fetch(app.url, { method: 'POST', body, headers });
     for (const response of [
@@ -179,6 +181,52 @@ it('shows payloads as stored, with all digits, also beside an error', async () =
       expect(await response.text()).toContain(`{"number": ${digits}}`);
     }
   }
+});
+
+it('takes payloads as they are sent, with all digits, whatever they are sent in', async () => {
+  const digits = '12345678901234567890.123456789';
+  await data(
+    app.url,
+    `mutation ($schema: JSON) {
+      putTypeSchema(input: { type: "exact", version: 1, payload: $schema }) { __typename }
+    }`,
+    { schema: { type: 'object', properties: { n: { type: 'number', minimum: 1 } } } },
+  );
+  const add = 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }';
+  const id = await createJob(app.url, { type: 'exact' });
+  const post = async (query: string, variables: string) => {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"query": ${JSON.stringify(query)}, "variables": ${variables}}`,
+    });
+    const text = await response.text();
+    expect(text).not.toContain('GRAPHQL_VALIDATION_FAILED');
+    return text;
+  };
+  const stored = () =>
+    db.query('select payload::text from jobtree.job_item where job_id = $1', [id.slice(4)]);
+  await post(
+    add,
+    `{"input": {"jobId": "${id}", "items": [{"payload": {"n": ${digits}, "s": "${digits}"}}]}}`,
+  );
+  expect(await stored()).toEqual([{ payload: `{"n":${digits},"s":"${digits}"}` }]);
+  const [item] = (await client.items(id)).nodes;
+  const change = (payload: string) =>
+    `mutation ${payload.startsWith('$') ? '($payload: JSON) ' : ''}{ updateItem(input: { itemId: "${item?.id}", payload: ${payload} }) { __typename } }`;
+  await post(change(`{ n: -${digits} }`), '{}');
+  // Its value counts in the schema.
+  expect(await stored()).toEqual([{ payload: `{"n":${digits},"s":"${digits}"}` }]);
+  await post(change(`{ n: ${digits}, m: 9007199254740993 }`), '{}');
+  expect(await stored()).toEqual([{ payload: `{"n":${digits},"m":9007199254740993}` }]);
+  await post(change('$payload'), `{"payload": [9007199254740993]}`);
+  expect(await stored()).toEqual([{ payload: `{"n":${digits},"m":9007199254740993}` }]);
+  await post(change('$payload'), `{"payload": {"n": 9007199254740995}}`);
+  expect(await stored()).toEqual([{ payload: '{"n":9007199254740995}' }]);
+  // Elsewhere it is a number that is too large.
+  expect(
+    await post('query ($first: Int!) { jobs(first: $first) { nodes { id } } }', `{"first": ${digits}}`),
+  ).toContain('INVALID_INPUT');
 });
 
 /** The next request that reaches a server of this process. */

@@ -2,20 +2,21 @@
 import { Credentials } from '../../client/credentials.ts';
 import type { Document } from '../../client/document.ts';
 import { Http } from '../../client/http.ts';
-import { createPost } from '../../client/post.ts';
+import { byFetch } from '../../client/post.ts';
 import { Socket } from '../../client/socket.ts';
 import { Viewer, type ViewerQuery } from '../../generated/dashboard-first.ts';
+import { ExactWebSocket, exactly } from './exact-json.ts';
 import { nextToken, session } from './session.ts';
 
 /** The page is under /dashboard/, behind whatever prefix a proxy puts before it. */
 export const url = new URL('../graphql', document.baseURI).href;
 
 export const credentials = new Credentials({}, session() && nextToken);
-const post = createPost(undefined);
+const post = exactly(byFetch(fetch));
 const httpOf = (shown: Credentials) =>
   new Http({ url, credentials: shown, post, retryMs: 5_000, timeoutMs: 30_000, onRetry: undefined });
 const http = httpOf(credentials);
-export const socket = new Socket({ url, headers: {}, credentials, webSocketImpl: undefined });
+export const socket = new Socket({ url, headers: {}, credentials, webSocketImpl: ExactWebSocket });
 
 /** @throws JobtreeError why there is no answer, or what the server refuses */
 export function ask<R, V>(document: Document<R, V>, variables: V, signal?: AbortSignal): Promise<R> {

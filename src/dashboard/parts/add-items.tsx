@@ -9,6 +9,7 @@ import { useDraft } from './draft.ts';
 import { DropZone } from './drop-zone.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { parseJson } from './json.ts';
+import { PayloadSchema } from './payload-schema.tsx';
 
 interface OpenJob {
   readonly id: string;
@@ -93,6 +94,7 @@ function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
             {t.item.changePayload}
             <textarea required rows={8} spellCheck={false} {...field('payload')} />
           </label>
+          <PayloadSchema type={job.type} />
           <label>
             {t.addItems.dedupeKey} <input maxLength={500} {...field('dedupeKey')} />
           </label>

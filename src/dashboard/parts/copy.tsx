@@ -1,6 +1,7 @@
 /** Everything that can be clicked can be written down: as GraphQL, as a command, as a link. */
 import { useState } from 'react';
 import { useTexts } from '../texts/all.ts';
+import { stringify } from './json.ts';
 
 export function CopyButton(props: { label: string; text: () => string; isMain?: boolean }) {
   const { label, text, isMain = false } = props;
@@ -23,9 +24,7 @@ export function CopyButton(props: { label: string; text: () => string; isMain?: 
 /** An operation and its variables as GraphiQL takes them. */
 export function inGraphql(document: { toString(): string }, variables: unknown): string {
   const text = document.toString().replace(/^ {4}/gm, '').trim();
-  return variables === undefined
-    ? `${text}\n`
-    : `${text}\n\n# Variables\n${JSON.stringify(variables, null, 2)}\n`;
+  return variables === undefined ? `${text}\n` : `${text}\n\n# Variables\n${stringify(variables, 2)}\n`;
 }
 
 /** An option of a command, quoted for a shell; nothing without values. */
@@ -36,7 +35,7 @@ export function asOption(name: string, values: readonly string[] | null | undefi
 
 /** The payload that was entered, if one was. */
 export const asPayload = ({ payload }: { readonly payload?: unknown }) =>
-  payload === undefined ? '' : ` --payload ${quoted(JSON.stringify(payload))}`;
+  payload === undefined ? '' : ` --payload ${quoted(stringify(payload))}`;
 
 /** A word for a shell. */
 export const quoted = (word: string) =>

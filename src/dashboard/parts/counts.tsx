@@ -1,6 +1,11 @@
 /** How many are meant, asked when an action is about to be confirmed. */
 import { useQuery } from '@tanstack/react-query';
-import { DeadLetterCount, type DeadLetterFilter } from '../../generated/dashboard.ts';
+import {
+  DeadLetterCount,
+  type DeadLetterFilter,
+  PendingItemCount,
+  type PendingItemFilter,
+} from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
@@ -31,4 +36,14 @@ export function CountDeadLetters(props: {
       }}
     </Answer>
   );
+}
+
+export function CountPending(props: { filter: PendingItemFilter; ask: (count: number) => string }) {
+  const { filter } = props;
+  const query = useQuery({
+    queryKey: ['pending item count', filter],
+    queryFn: ({ signal }) => ask(PendingItemCount, { filter }, signal),
+    staleTime: 0,
+  });
+  return <Answer query={query}>{({ pendingItemCount }) => <p>{props.ask(pendingItemCount ?? 0)}</p>}</Answer>;
 }

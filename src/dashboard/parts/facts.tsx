@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { stringify } from './json.ts';
 
 /** What is known of one thing, one fact a line; what is null is left out. */
 export function Facts({ facts }: { facts: readonly (readonly [title: string, value: ReactNode])[] }) {
@@ -19,7 +20,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <section aria-label={label}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
-      <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+      <pre tabIndex={0}>{stringify(value, 2)}</pre>
     </section>
   );
 }

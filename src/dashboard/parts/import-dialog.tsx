@@ -16,6 +16,7 @@ import { useTexts } from '../texts/all.ts';
 import { isolatedWithin } from '../texts/isolated.ts';
 import { Answer } from './ask.tsx';
 import { CopyButton, inGraphql } from './copy.tsx';
+import { stringify } from './json.ts';
 import { useModal } from './modal.ts';
 
 type Preview = NonNullable<FilePreviewQuery['filePreview']>;
@@ -283,7 +284,7 @@ function Rows({ preview: { rows, problem } }: { preview: Preview }) {
             <tr key={line}>
               <td>{line}</td>
               <td>
-                <code>{JSON.stringify(payload)}</code>
+                <code>{stringify(payload)}</code>
                 {wrong != null && <div className="problem">{isolatedWithin(wrong)}</div>}
               </td>
             </tr>

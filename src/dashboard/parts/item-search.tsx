@@ -1,4 +1,4 @@
-/** Items of a job found by their payloads: read after read, each of which looks at some thousands, until all were looked at or somebody stops it. */
+/** Items of a job that are found by what they have: read after read, each of which looks at some thousands, until all were looked at or somebody stops it. */
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { LiveItemRows, SearchItems, type SearchItemsQueryVariables } from '../../generated/dashboard.ts';
@@ -10,49 +10,62 @@ import { Problem } from './ask.tsx';
 import { type ItemRow, ItemTable } from './items.tsx';
 import { LiveProblem } from './live-list.tsx';
 
-/** What is looked for: a text, or the value that a path leads to. */
+/** What is looked for. */
 export interface Sought {
-  readonly find: string;
-  readonly path: string | undefined;
+  /** In their payloads: a text, or what the path leads to. */
+  readonly find?: string | undefined;
+  readonly path?: string | undefined;
+  /** Of their last failure. */
+  readonly code?: string | undefined;
+  /** The dedupe key of one. */
+  readonly key?: string | undefined;
 }
+
+export const isSought = ({ find, code, key }: Sought) => (find ?? code ?? key) !== undefined;
 
 /** After so many more items that match, it waits for somebody to go on. */
 const mostAtOnce = 500;
 /** As many as can be asked for by id. */
 const mostFollowed = 100;
 
-interface FormProps {
-  readonly jobId: string;
-  readonly find: string | undefined;
-  readonly path: string | undefined;
-}
-
 /** The form; what is entered goes into the address. */
-export function ItemSearchForm({ jobId, find, path }: FormProps) {
+export function ItemSearchForm({ jobId, sought }: { jobId: string; sought: Sought }) {
   const t = useTexts();
   const navigate = useNavigate({ from: '/trees/$id' });
-  const search = (next: { find?: string; path?: string }) =>
-    void navigate({
-      search: (now) => ({ ...now, job: jobId, find: next.find || undefined, path: next.path || undefined }),
-      replace: true,
-    });
+  const search = (next: Sought) =>
+    void navigate({ search: (now) => ({ ...now, job: jobId, ...nothing, ...next }), replace: true });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
-    search({ find: String(entered.get('find')), path: String(entered.get('path')).trim() });
+    const textOf = (name: keyof Sought) => String(entered.get(name)).trim() || undefined;
+    search({
+      find: String(entered.get('find')) || undefined,
+      path: textOf('path'),
+      code: textOf('code'),
+      key: textOf('key'),
+    });
   };
+  const { find, path, code, key } = sought;
   return (
-    <form className="filters" onSubmit={submit} key={`${find} ${path}`}>
+    <form className="filters" onSubmit={submit} key={JSON.stringify(sought)}>
       <label>
         {t.itemSearch.find}
-        <input type="search" name="find" required maxLength={1_000} defaultValue={find} />
+        <input type="search" name="find" maxLength={1_000} defaultValue={find} />
       </label>
       <label>
         {t.itemSearch.path}
         <input name="path" maxLength={1_000} defaultValue={path} placeholder="customer.id" />
       </label>
+      <label>
+        {t.itemSearch.code}
+        <input name="code" maxLength={200} defaultValue={code} />
+      </label>
+      <label>
+        {t.item.dedupeKey}
+        <input name="key" maxLength={500} defaultValue={key} />
+      </label>
       <button type="submit">{t.itemSearch.search}</button>
-      {find !== undefined && (
+      {isSought(sought) && (
         <button type="button" className="quiet" onClick={() => search({})}>
           {t.clear}
         </button>
@@ -60,6 +73,8 @@ export function ItemSearchForm({ jobId, find, path }: FormProps) {
     </form>
   );
 }
+
+const nothing = { find: undefined, path: undefined, code: undefined, key: undefined };
 
 interface Found {
   readonly items: readonly ItemRow[];
@@ -69,12 +84,14 @@ interface Found {
 }
 
 /** What is found: of another search, another component, by its key. */
-export function FoundItems({ jobId, itemCount, ...sought }: { jobId: string; itemCount: number } & Sought) {
+export function FoundItems(props: { jobId: string; itemCount: number; sought: Sought }) {
+  const { jobId, itemCount, sought } = props;
   const t = useTexts();
   const { found, isOn, setIsOn, error } = useSearching(jobId, sought);
   const { items, searched, from } = found;
   const isRunning = isOn && from !== undefined;
-  const all = Math.max(itemCount, searched);
+  // With a dedupe key, others are not looked at.
+  const all = from === undefined ? searched : Math.max(itemCount, searched);
   const { current, live, onShown } = useCurrent(items);
   const words = t.itemSearch.searched(searched, all, items.length);
   return (
@@ -104,15 +121,18 @@ export function FoundItems({ jobId, itemCount, ...sought }: { jobId: string; ite
 }
 
 /** Searches one part after the other, until it is stopped, much is found, or all is searched. */
-function useSearching(jobId: string, { find, path }: Sought) {
+function useSearching(jobId: string, { find, path, code, key }: Sought) {
   const [found, setFound] = useState<Found>({ items: [], searched: 0, from: null });
   const [isOn, setIsOn] = useState(true);
   const [error, setError] = useState<Error>();
   useEffect(() => {
     if (!isOn || found.from === undefined) return;
     const ending = new AbortController();
-    const sought: Partial<SearchItemsQueryVariables> =
-      path === undefined ? { text: find } : { path, equals: find };
+    const sought: Partial<SearchItemsQueryVariables> = {
+      ...(path === undefined ? { text: find } : { path, equals: find }),
+      codes: code === undefined ? null : [code],
+      dedupeKeys: key === undefined ? null : [key],
+    };
     setError(undefined);
     ask(SearchItems, { jobId, ...sought, from: found.from }, ending.signal)
       .then(({ job }) => {
@@ -133,7 +153,7 @@ function useSearching(jobId: string, { find, path }: Sought) {
         setIsOn(false);
       });
     return () => ending.abort();
-  }, [jobId, find, path, isOn, found]);
+  }, [jobId, find, path, code, key, isOn, found]);
   return { found, isOn, setIsOn, error };
 }
 

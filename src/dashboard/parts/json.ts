@@ -1,3 +1,8 @@
+import { mark, unmark } from '../data/exact-json.ts';
+
+/** With all digits of numbers. */
+export const stringify = (value: unknown, space?: number) => unmark(JSON.stringify(value, null, space));
+
 interface Place {
   readonly line: number;
   readonly column: number;
@@ -6,7 +11,9 @@ interface Place {
 /** @throws Error with the text, if it is not JSON: of where it is wrong, END if it ends too early, undefined if the browser does not say */
 export function parseJson(json: string, otherwise: (place: Place | 'END' | undefined) => string): unknown {
   try {
-    return JSON.parse(json);
+    // First as it was entered: of that browsers say where it is wrong.
+    JSON.parse(json);
+    return JSON.parse(mark(json));
   } catch (error) {
     // Browsers say it in their message alone.
     const [, line, column] = /line (\d+) column (\d+)/.exec(String(error)) ?? [];

@@ -5,7 +5,8 @@ import { ItemPayload } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
-import { parseJson } from './json.ts';
+import { parseJson, stringify } from './json.ts';
+import { PayloadSchema } from './payload-schema.tsx';
 
 /** What was entered, and of which payload. It is no state of whatever shows the button, which may go while somebody writes. */
 interface Draft {
@@ -24,7 +25,7 @@ export function usePayload(itemId: string) {
       const { before, text } = draft.current ?? {};
       if (text === undefined) return {};
       const payload = parseJson(text, t.item.notJson);
-      return JSON.stringify(payload) === before ? {} : { payload };
+      return stringify(payload) === before ? {} : { payload };
     },
   };
 }
@@ -43,19 +44,29 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
   // As high as what comes, so that no button moves when somebody is about to press it.
   if (query.isPending)
     return (
-      <label>
-        {t.item.changePayload}
-        <textarea rows={rows} disabled placeholder={t.loading} />
-      </label>
+      <>
+        <label>
+          {t.item.changePayload}
+          <textarea rows={rows} disabled placeholder={t.loading} />
+        </label>
+        <PayloadSchema type={undefined} />
+      </>
     );
   return (
-    <Answer query={query}>{({ item }) => <Text payload={item?.payload ?? null} draft={draft} />}</Answer>
+    <Answer query={query}>
+      {({ item }) => (
+        <>
+          <Text payload={item?.payload ?? null} draft={draft} />
+          <PayloadSchema type={item?.job.type} />
+        </>
+      )}
+    </Answer>
   );
 }
 
 function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | undefined> }) {
   const t = useTexts();
-  const before = JSON.stringify(payload);
+  const before = stringify(payload);
   if (draft.current?.before !== before) draft.current = { before };
   return (
     <label>
@@ -64,7 +75,7 @@ function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | u
         key={before}
         rows={rows}
         spellCheck={false}
-        defaultValue={draft.current.text ?? JSON.stringify(payload, null, 2)}
+        defaultValue={draft.current.text ?? stringify(payload, 2)}
         onChange={({ target }) => {
           if (draft.current !== undefined) draft.current.text = target.value;
         }}

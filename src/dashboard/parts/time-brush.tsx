@@ -2,6 +2,7 @@
 import { type PointerEvent, useState } from 'react';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
+import { toLocal } from './local-time.ts';
 
 export interface Bucket {
   readonly from: string;
@@ -69,12 +70,6 @@ export function TimeBrush({ buckets, range, onChange }: BrushProps) {
       })}
     </svg>
   );
-}
-
-/** As an input of the reader's own time takes it. */
-function toLocal(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 export function TimeInput({

@@ -17,6 +17,7 @@ import { Answer, Problem } from '../parts/ask.tsx';
 import { DropZone } from '../parts/drop-zone.tsx';
 import { ImportDialog } from '../parts/import-dialog.tsx';
 import { shortId } from '../parts/items.tsx';
+import { stringify } from '../parts/json.ts';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -131,7 +132,7 @@ async function readBadLines(jobId: string): Promise<string[]> {
     const { job } = await ask(BadLines, { jobId, after: after ?? null });
     for (const { payload, failures } of job?.items.nodes ?? []) {
       const found = failures.find(({ code }) => badCodes.includes(code));
-      if (found !== undefined) lines.push(`${JSON.stringify({ problem: found.message, payload })}\n`);
+      if (found !== undefined) lines.push(`${stringify({ problem: found.message, payload })}\n`);
     }
     const { endCursor, hasNextPage } = job?.items.pageInfo ?? { hasNextPage: false };
     after = hasNextPage ? endCursor : undefined;

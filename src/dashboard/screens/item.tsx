@@ -1,29 +1,22 @@
 /** One item: what went in, what came out, and what happened on the way. */
 import { Link, useParams } from '@tanstack/react-router';
-import {
-  CancelItems,
-  LiveItem,
-  type LiveItemSubscription,
-  Promote,
-  UpdateItem,
-} from '../../generated/dashboard.ts';
+import { CancelItems, LiveItem, type LiveItemSubscription, Promote } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { Missing } from '../parts/ask.tsx';
 import { CauseLink } from '../parts/causes.tsx';
-import { asPayload, CopyButton } from '../parts/copy.tsx';
+import { ChangeItem } from '../parts/change-item.tsx';
+import { ChildItems, ItemLink } from '../parts/child-items.tsx';
+import { CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
-import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
-import { usePayload } from '../parts/payload-editor.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
-import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
 
@@ -82,13 +75,7 @@ function Facing({ item }: { item: Shown }) {
       {childItems.nodes.length > 0 && (
         <>
           <h2>{t.item.children}</h2>
-          <ul>
-            {childItems.nodes.map((child) => (
-              <li key={child.id}>
-                <ItemLink item={child} /> {child.job.type} <State state={child.status} />
-              </li>
-            ))}
-          </ul>
+          <ChildItems of={item.id} page={childItems} />
         </>
       )}
     </>
@@ -98,6 +85,7 @@ function Facing({ item }: { item: Shown }) {
 function About({ item }: { item: Shown }) {
   const t = useTexts();
   const { assignment, parentItem, job } = item;
+  const traceId = item.traceContext?.traceparent.split('-')[1];
   return (
     <Facts
       facts={[
@@ -122,8 +110,18 @@ function About({ item }: { item: Shown }) {
         [t.item.serializeKey, item.serializeKey],
         [t.item.note, item.note],
         [t.item.parent, parentItem == null ? undefined : <ItemLink key="parent" item={parentItem} />],
+        [t.item.trace, traceId === undefined ? undefined : <Trace key="trace" id={traceId} />],
       ]}
     />
+  );
+}
+
+function Trace({ id }: { id: string }) {
+  const t = useTexts();
+  return (
+    <>
+      <code>{id}</code> <CopyButton label={t.item.copyTrace} text={() => id} />
+    </>
   );
 }
 
@@ -137,6 +135,7 @@ function Attempts({ item }: { item: Shown }) {
         {t.item.attempts}{' '}
         <span className="quiet">{t.item.failures(failureCount, job.maxFailuresPerItem)}</span>
       </h2>
+      {item.status === 'FAILED' && deadLetterGroupId == null && <p>{t.item.discarded}</p>}
       {deadLetterGroupId != null && mayList && (
         <p>
           <CauseLink id={deadLetterGroupId}>{t.causes.same}</CauseLink>
@@ -147,21 +146,17 @@ function Attempts({ item }: { item: Shown }) {
   );
 }
 
-const ItemLink = ({ item }: { item: { id: string } }) => (
-  <Link to="/items/$id" params={{ id: item.id }}>
-    {shortId(item.id)}
-  </Link>
-);
-
 /** Only what the item's state allows. */
 function Actions({ item }: { item: Shown }) {
   const t = useTexts();
   const filter = { itemIds: [item.id] };
   const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
+  // One that was discarded stays failed, and one of a cancelled job would have no job to run in.
+  const isDeadLetter = item.deadLetterGroupId != null && item.job.cancelledAt == null;
   const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
   return (
     <div className="buttons">
-      {isPending && <Change item={item} />}
+      {isPending && <ChangeItem item={item} />}
       {isScheduled && (
         <Action
           label={t.item.promote}
@@ -185,49 +180,9 @@ function Actions({ item }: { item: Shown }) {
           command={() => `jobtree cancel-items --item ${item.id}`}
         />
       )}
-      {item.status === 'FAILED' && <ReplayItem itemId={item.id} />}
+      {isDeadLetter && <ReplayItem itemId={item.id} />}
       <CopyButton label={t.copy.id} text={() => item.id} />
       <CopyButton label={t.copy.command} text={() => `jobtree items ${item.id}`} />
     </div>
-  );
-}
-
-function Change({ item }: { item: Shown }) {
-  const t = useTexts();
-  const { editor, changed } = usePayload(item.id);
-  const draft = useDraft({ priority: String(item.priority) });
-  return (
-    <Action
-      label={t.item.change}
-      shortcut="e"
-      needs="CHANGE"
-      mutation={UpdateItem}
-      variables={() => ({
-        input: { itemId: item.id, priority: Number(draft.textOf('priority')), ...changed() },
-      })}
-      undo={() =>
-        reverse(UpdateItem, {
-          input: {
-            itemId: item.id,
-            priority: item.priority,
-            ...('payload' in changed() && { payload: item.payload }),
-          },
-        })
-      }
-      question={null}
-      command={() =>
-        `jobtree update-item ${item.id} --priority ${Number(draft.textOf('priority'))}${asPayload(changed())}`
-      }
-      onDone={draft.forget}
-      fields={
-        <>
-          {editor}
-          <label>
-            {t.item.changePriority}
-            <input type="number" {...draft.field('priority')} />
-          </label>
-        </>
-      }
-    />
   );
 }

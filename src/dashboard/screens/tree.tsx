@@ -2,65 +2,39 @@
 import {
   queryOptions,
   type UseQueryResult,
-  useInfiniteQuery,
   usePrefetchInfiniteQuery,
   usePrefetchQuery,
   useQuery,
 } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useParams, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import {
-  CancelJob,
-  DeleteJob,
-  type ItemStatus,
-  Items,
-  LiveCompletion,
-  Tree,
-  type TreeQuery,
-} from '../../generated/dashboard.ts';
+import { CancelJob, DeleteJob, LiveCompletion, Tree, type TreeQuery } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { type Pushed, useFollowing } from '../data/follow.ts';
+import { useFollowing } from '../data/follow.ts';
 import { askAgain, goOn, type Live, useLive } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
-import { jobsOf, pushedOf, type TreeLive } from '../data/sources.ts';
+import { jobsOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
-import { AddItems } from '../parts/add-items.tsx';
 import { Answer, Missing, Problem } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { Causes } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { Flow, type JobRow } from '../parts/flow.tsx';
-import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
-import { ItemTable } from '../parts/items.tsx';
-import { JobCounts, pendingOf } from '../parts/job-counts.tsx';
+import { Flow } from '../parts/flow.tsx';
+import { pendingOf } from '../parts/job-counts.tsx';
+import { itemsOf, JobItems } from '../parts/job-items.tsx';
 import { JobTable } from '../parts/job-table.tsx';
-import { More, nodesOf, pagesOf } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { ReplayFailures } from '../parts/replay-failures.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Share } from '../parts/share.tsx';
 import { standstillsOf, TreeStandstills } from '../parts/standstills.tsx';
-import { ItemStrip, stripOf } from '../parts/strip.tsx';
+import { stripOf } from '../parts/strip.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 
 type Root = NonNullable<TreeQuery['job']>['root'];
-const itemStatuses = [
-  'WAITING',
-  'BLOCKED',
-  'SCHEDULED',
-  'RETRYING',
-  'READY',
-  'RUNNING',
-  'SUCCEEDED',
-  'FAILED',
-  'CANCELLED',
-] as const satisfies readonly ItemStatus[];
-
-const whole = { from: undefined, to: undefined };
-
 const treeOf = (id: string) =>
   queryOptions({ queryKey: ['tree', id], queryFn: ({ signal }) => ask(Tree, { id }, signal) });
 
@@ -129,6 +103,7 @@ function Shown({
   const search = useSearch({ from: '/trees/$id' });
   const rows = root.tree.map((job) => ({ job, progress: value?.jobs.get(job.id) ?? job.progress }));
   const shown = rows.find(({ job }) => job.id === (search.job ?? id)) ?? rows[0];
+  const isBelow = rows.some(({ job }) => job.type === shown?.job.type && job !== shown.job);
   const failed = value?.failed ?? rows.reduce((sum, { progress }) => sum + progress.failed, 0);
   const isComplete = value?.complete ?? rows.every(({ progress }) => progress.completedAt != null);
   const isOpen = !isComplete;
@@ -190,102 +165,15 @@ function Shown({
       <h2>{t.tree.jobs}</h2>
       <JobTable rows={rows} shownId={shown?.job.id} onChange={onChange} />
       <Flow rows={rows} />
-      {shown !== undefined && <JobItems key={shown.job.id} row={shown} onChange={onChange} />}
+      {shown !== undefined && (
+        <JobItems key={shown.job.id} row={shown} isBelow={isBelow} onChange={onChange} />
+      )}
       {root.callbacks.length > 0 && mayAdminister && (
         <section aria-label={t.callbacks.title}>
           <h2>{t.callbacks.title}</h2>
           <Deliveries filter={{ rootId: root.id }} />
         </section>
       )}
-    </>
-  );
-}
-
-const statusOf = (name: string | undefined) => itemStatuses.find((one) => one === name);
-
-function itemsOf(jobId: string, status: string | undefined) {
-  const known = statusOf(status);
-  const statuses = known === undefined ? null : [known];
-  return pagesOf(Items, { jobId, statuses }, (data) => data.job?.items);
-}
-
-function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange: () => void }) {
-  const t = useTexts();
-  const search = useSearch({ from: '/trees/$id' });
-  const navigate = useNavigate({ from: '/trees/$id' });
-  const status = statusOf(search.status);
-  const { find, path } = search;
-  const pushed = pushedOf(progress);
-  return (
-    <section aria-label={t.tree.openItems}>
-      <h2>
-        {t.tree.openItems}: {job.type} <span className="quiet">{t.items(progress.itemCount)}</span>
-      </h2>
-      <JobCounts jobId={job.id} progress={progress} />
-      <AddItems
-        job={job}
-        isOpen={!progress.sealed && job.feed == null}
-        hasFile={job.import != null}
-        onDone={onChange}
-      />
-      <ItemStrip
-        jobId={job.id}
-        itemCount={progress.itemCount}
-        pushed={pushed}
-        view={{ from: search.from, to: search.to }}
-        onView={(view) =>
-          navigate({ search: (now) => ({ ...now, job: job.id, ...whole, ...view }), replace: true })
-        }
-        onOpen={(itemId) => void navigate({ to: '/items/$id', params: { id: itemId } })}
-      />
-      <ItemSearchForm jobId={job.id} find={find} path={path} />
-      {find !== undefined ? (
-        <FoundItems
-          key={`${find} ${path}`}
-          jobId={job.id}
-          itemCount={progress.itemCount}
-          find={find}
-          path={path}
-        />
-      ) : (
-        <ListedItems jobId={job.id} status={status} pushed={pushed} />
-      )}
-    </section>
-  );
-}
-
-function ListedItems(props: { jobId: string; status: ItemStatus | undefined; pushed: Pushed }) {
-  const { jobId, status, pushed } = props;
-  const t = useTexts();
-  const navigate = useNavigate({ from: '/trees/$id' });
-  const pages = useInfiniteQuery(itemsOf(jobId, status));
-  useFollowing(pages, pushed);
-  return (
-    <>
-      <form className="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          {t.trees.status}
-          <select
-            value={status ?? ''}
-            onChange={({ target }) =>
-              navigate({
-                search: (now) => ({ ...now, job: jobId, status: target.value || undefined }),
-                replace: true,
-              })
-            }
-          >
-            <option value="">{t.treeFilters.any}</option>
-            {itemStatuses.map((one) => (
-              <option key={one} value={one}>
-                {t.state[one]}
-              </option>
-            ))}
-          </select>
-        </label>
-      </form>
-      <Answer query={pages}>
-        {() => <ItemTable items={nodesOf(pages)} more={<More pages={pages} />} />}
-      </Answer>
     </>
   );
 }

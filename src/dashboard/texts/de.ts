@@ -236,12 +236,21 @@ export const de: Texts = {
   itemSearch: {
     find: 'In Eingaben suchen',
     path: 'Genau, unter diesem Schlüssel (optional)',
+    code: 'Code des letzten Fehlers',
     search: 'Suchen',
     stop: 'Anhalten',
     goOn: 'Weitersuchen',
     progress: 'Durchsucht',
     searched: (searched, all, found) =>
       `${formatCount(searched)} von ${formatCount(all)} durchsucht: ${formatCount(found)} gefunden`,
+  },
+  matching: {
+    cancel: 'Alle passenden abbrechen',
+    cancelAsk: (count, type, isBelow) =>
+      `${things(count, 'offenes Element', 'offene Elemente')} von ${type}${isBelow ? ', in diesem Job und denen darunter,' : ''} abbrechen? Worker, die eines haben, sollen aufhören.`,
+    promote: 'Alle passenden jetzt ausführen',
+    promoteAsk: (count, type, isBelow) =>
+      `${elements(count)} von ${type}${isBelow ? ', in diesem Job und denen darunter,' : ''} jetzt bereitstellen?`,
   },
   addItems: {
     one: 'Element hinzufügen',
@@ -322,6 +331,13 @@ export const de: Texts = {
     change: 'Ändern',
     changePayload: 'Eingabe, als JSON',
     changePriority: 'Vorrang',
+    changeRunAt: 'Nicht vor (in Ihrer Zeit; leer für sofort)',
+    schema: 'Schema der Eingabe',
+    schemaOf: (type, version) => `${type}, Version ${version}`,
+    noSchema: 'Es gibt keines: Jede Eingabe ist erlaubt.',
+    trace: 'Trace',
+    copyTrace: 'Trace-ID kopieren',
+    discarded: 'Es wurde verworfen und kann nicht mehr wiederholt werden.',
     promote: 'Jetzt ausführen',
     promoteAsk: 'Dieses Element jetzt bereitstellen?',
     cancel: 'Element abbrechen',

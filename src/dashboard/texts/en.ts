@@ -178,12 +178,21 @@ export const en = {
   itemSearch: {
     find: 'Find in payloads',
     path: 'Exactly, under this key (optional)',
+    code: 'Code of the last failure',
     search: 'Find',
     stop: 'Stop',
     goOn: 'Go on',
     progress: 'Looked at',
     searched: (searched: number, all: number, found: number) =>
       `Looked at ${formatCount(searched)} of ${formatCount(all)}: ${formatCount(found)} found`,
+  },
+  matching: {
+    cancel: 'Cancel all that match',
+    cancelAsk: (count: number, type: string, isBelow: boolean) =>
+      `Cancel ${things(count, 'pending item', 'pending items')} of ${type}${isBelow ? ', in this job and those below it' : ''}? Workers that have one are told to stop.`,
+    promote: 'Run all that match now',
+    promoteAsk: (count: number, type: string, isBelow: boolean) =>
+      `Make ${things(count, 'item', 'items')} of ${type} ready now${isBelow ? ', in this job and those below it' : ''}?`,
   },
   addItems: {
     one: 'Add item',
@@ -270,6 +279,13 @@ export const en = {
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
+    changeRunAt: 'Not before (in your time; empty for now)',
+    schema: 'Schema of the payload',
+    schemaOf: (type: string, version: number) => `${type}, version ${version}`,
+    noSchema: 'There is none: any payload is accepted.',
+    trace: 'Trace',
+    copyTrace: 'Copy trace id',
+    discarded: 'It was discarded, so it can no longer be replayed.',
     promote: 'Run now',
     promoteAsk: 'Make this item ready now?',
     cancel: 'Cancel item',

@@ -7,8 +7,10 @@ import type { JobTreeProgress, JobtreeProgress, JobtreeProgressEvents } from '..
 import '../../client/element.ts';
 import { JobtreeError } from '../../client/errors.ts';
 import { Http } from '../../client/http.ts';
-import { createPost } from '../../client/post.ts';
+import { byFetch } from '../../client/post.ts';
 import { WatchedCompletion, WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
+import { exactly } from '../data/exact-json.ts';
+import { stringify } from '../parts/json.ts';
 import { textsOfReader } from '../texts/watch.ts';
 import '../styles.css';
 import './watch.css';
@@ -24,7 +26,7 @@ const credentials = new Credentials({}, token);
 const http = new Http({
   url,
   credentials,
-  post: createPost(undefined),
+  post: exactly(byFetch(fetch)),
   retryMs: 60_000,
   timeoutMs: 30_000,
   onRetry: undefined,
@@ -106,8 +108,7 @@ function toResults(): HTMLElement {
     );
     if (job == null) throw new JobtreeError('NOT_FOUND', t.gone);
     const { nodes, pageInfo } = job.results;
-    for (const { result } of nodes)
-      list.append(element('li', {}, element('code', {}, JSON.stringify(result))));
+    for (const { result } of nodes) list.append(element('li', {}, element('code', {}, stringify(result))));
     after = pageInfo.endCursor ?? after;
     more.textContent = pageInfo.hasNextPage ? t.more : t.newResults;
     none.hidden = list.children.length > 0;

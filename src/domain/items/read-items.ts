@@ -198,27 +198,33 @@ function asJson(text: string | null | undefined): JsonText | null | undefined {
 }
 
 /** The payload of each item, in the order of the keys. */
-export async function readPayloads(database: Queries, keys: readonly ItemKey[]): Promise<unknown[]> {
-  const { rows } = await database.pool.query<{ payload: unknown }>({
+export async function readPayloads(
+  database: Queries,
+  keys: readonly ItemKey[],
+): Promise<(JsonText | null | undefined)[]> {
+  const { rows } = await database.pool.query<{ payload: string | null }>({
     name: 'read_payloads',
-    text: `select i.payload ${requested}
+    text: `select i.payload::text ${requested}
            left join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
            order by u.n`,
     values: toValues(keys),
   });
-  return rows.map(({ payload }) => payload);
+  return rows.map(({ payload }) => asJson(payload));
 }
 
 /** The result of each item, in the order of the keys; null where there is none. */
-export async function readResults(database: Queries, keys: readonly ItemKey[]): Promise<unknown[]> {
-  const { rows } = await database.pool.query<{ result: unknown }>({
+export async function readResults(
+  database: Queries,
+  keys: readonly ItemKey[],
+): Promise<(JsonText | null | undefined)[]> {
+  const { rows } = await database.pool.query<{ result: string | null }>({
     name: 'read_results',
-    text: `select o.result ${requested}
+    text: `select o.result::text ${requested}
            left join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position and not o.failed
            order by u.n`,
     values: toValues(keys),
   });
-  return rows.map(({ result }) => result);
+  return rows.map(({ result }) => asJson(result));
 }
 
 /** One failed attempt. */

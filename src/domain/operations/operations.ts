@@ -13,6 +13,7 @@ import type { ItemStatus } from '../items/item-state.ts';
 import { requirePayload } from '../items/update-item.ts';
 import { checkBatch, checkInstant, checkName, checkText, toJsonText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
+import { JsonText } from '../values/json-text.ts';
 import { maxDedupeKeyLength, maxNameLength } from '../values/limits.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 import { runCorrection } from './correct-payloads.ts';
@@ -153,7 +154,7 @@ async function select(
 function toPatchText({ limits }: Engine, patch: unknown, payload: unknown): string {
   if (payload !== undefined)
     throw new InvalidInputError('Give either payload or payloadPatch.', 'payloadPatch');
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch))
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || patch instanceof JsonText)
     throw new InvalidInputError(
       'payloadPatch must be an object: its keys replace those of each payload.',
       'payloadPatch',

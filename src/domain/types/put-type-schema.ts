@@ -1,9 +1,9 @@
 /** Registers, removes and reads the schemas of types. For what they do, see type-schemas.ts. */
 import type { Queries, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { checkInteger, checkName, toJsonText } from '../values/checks.ts';
-import { JsonText } from '../values/json-text.ts';
-import { maxNameLength, maxSchemaBytes, maxTypeVersion } from '../values/limits.ts';
+import { checkInteger, checkName, isDeeperThan, toJsonText } from '../values/checks.ts';
+import { JsonText, toPlain } from '../values/json-text.ts';
+import { maxJsonDepth, maxNameLength, maxSchemaBytes, maxTypeVersion } from '../values/limits.ts';
 import { namesOf, tenantOf } from '../values/tenants.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 
@@ -96,7 +96,7 @@ export async function deleteTypeSchema(
 async function toSchemaText(schema: unknown, field: string): Promise<string | null> {
   if (schema == null) return null;
   const { compileInTurn, SchemaError } = await import('./json-schema.ts');
-  const plain = schema instanceof JsonText ? schema.value : schema;
+  const plain = isDeeperThan(schema, maxJsonDepth) ? schema : toPlain(schema);
   try {
     await compileInTurn(plain, field);
   } catch (error) {

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { JsonText } from '../values/json-text.ts';
+import { toPlain } from '../values/json-text.ts';
 import { maxSchemaWork } from '../values/limits.ts';
 import { namesOf, withoutTenant } from '../values/tenants.ts';
 import type { Validator } from './json-schema.ts';
@@ -286,7 +286,7 @@ function judge(
       field,
     );
   }
-  const plain = value instanceof JsonText ? value.value : (value ?? null);
+  const plain = toPlain(value ?? null);
   let first: InvalidInputError | undefined;
   for (const { version, validator } of validators) {
     const problem = validator.check(plain, field);

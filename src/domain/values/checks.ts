@@ -6,7 +6,7 @@
  * to name the one; for the size of a tree, before it is walked; and for times of schedules, with which it computes.
  */
 import { InvalidInputError } from '../../errors.ts';
-import { isTextDeeperThan, JsonText } from './json-text.ts';
+import { isTextDeeperThan, JsonText, stringify } from './json-text.ts';
 import { maxBatch, maxJsonDepth, runAtEnd } from './limits.ts';
 import { withoutTenant } from './tenants.ts';
 
@@ -107,7 +107,7 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
   if (isDeeperThan(value, maxJsonDepth)) {
     throw new InvalidInputError(`${field} is nested more than ${maxJsonDepth} levels deep.`, field);
   }
-  const text = JSON.stringify(value ?? null);
+  const text = stringify(value ?? null);
   // A character has at most three bytes in UTF-8 for each unit of its length, so most texts need no count.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new InvalidInputError(

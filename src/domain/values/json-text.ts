@@ -3,6 +3,7 @@
  * again would be wasted work.
  */
 import { randomUUID } from 'node:crypto';
+import { isRounded, markRounded } from './exact-numbers.ts';
 
 const space = 0x20;
 const quote = 0x22;
@@ -31,10 +32,39 @@ export class JsonText {
   }
 }
 
-/** Random, so that no other string of an answer equals it. */
+/** Random, so that no other string equals it, or begins with it. */
 const mark = randomUUID();
 const quotedMark = JSON.stringify(mark);
 let pending: string[] | undefined;
+
+/** Like JSON.parse, but numbers that JavaScript would round are JSON texts. */
+export function parseExactly(json: string): unknown {
+  // What is not JSON is found out first.
+  const value: unknown = JSON.parse(json);
+  const marked = markRounded(json, mark);
+  return marked === json
+    ? value
+    : JSON.parse(marked, (_, part) =>
+        typeof part === 'string' && part.startsWith(mark) ? toExactNumber(part.slice(mark.length)) : part,
+      );
+}
+
+/** The number, or its text if JavaScript would round it. */
+export function toExactNumber(text: string): unknown {
+  const number = Number(text);
+  return Number.isFinite(number) && isRounded(text) ? new JsonText(text) : number;
+}
+
+/** A value that may have JSON texts in it, as JavaScript has it. */
+export function toPlain(value: unknown): unknown {
+  if (value instanceof JsonText) return value.value;
+  return hasText(value) ? JSON.parse(JSON.stringify(value)) : value;
+}
+
+function hasText(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return value instanceof JsonText || Object.values(value).some(hasText);
+}
 
 /** Like JSON.stringify, but inserts JSON texts unchanged. */
 export function stringify(value: unknown): string {

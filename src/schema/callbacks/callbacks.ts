@@ -12,6 +12,7 @@ import {
   readEndpoints,
 } from '../../domain/callbacks/endpoints.ts';
 import { checkName, isId } from '../../domain/values/checks.ts';
+import { JsonText } from '../../domain/values/json-text.ts';
 import { maxBatch, maxNameLength } from '../../domain/values/limits.ts';
 import { NotFoundError } from '../../errors.ts';
 import { builder } from '../core/builder.ts';
@@ -173,7 +174,7 @@ builder.objectType(CallbackDelivery, {
     body: t.field({
       type: 'JSON',
       description: 'The body that is sent.',
-      resolve: ({ body }) => JSON.parse(body),
+      resolve: ({ body }) => new JsonText(body),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     dueAt: t.expose('dueAt', {

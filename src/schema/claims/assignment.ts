@@ -36,7 +36,7 @@ export const Assignment = builder.loadableNodeRef('Assignment', {
   },
 });
 
-const TraceContext = builder.objectRef<TraceContextState>('TraceContext').implement({
+export const TraceContext = builder.objectRef<TraceContextState>('TraceContext').implement({
   description: 'A W3C trace context: the span that an item comes from.',
   fields: (t) => ({
     traceparent: t.exposeString('traceparent', { description: 'As in the header `traceparent`.' }),
@@ -48,7 +48,7 @@ const TraceContext = builder.objectRef<TraceContextState>('TraceContext').implem
   }),
 });
 
-const traceContexts = createLoader((itemIds: readonly string[], { engine }) =>
+export const traceContexts = createLoader((itemIds: readonly string[], { engine }) =>
   readTraceContexts(
     engine.database,
     itemIds.map((itemId) => parseItemId(itemId) as NonNullable<ReturnType<typeof parseItemId>>),

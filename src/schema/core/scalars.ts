@@ -1,5 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { isDeeperThan } from '../../domain/values/checks.ts';
+import { toExactNumber } from '../../domain/values/json-text.ts';
 import { maxJsonDepth, maxShownDepth } from '../../domain/values/limits.ts';
 import { builder } from './builder.ts';
 
@@ -49,7 +50,7 @@ export const tooDeep = () =>
 builder.scalarType('JSON', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   description:
-    "Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.",
+    'Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers keep their values, with all digits. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.',
   serialize: (value) => {
     if (!isDeeperThan(value, maxShownDepth)) return value;
     throw tooDeep();
@@ -68,7 +69,7 @@ function literal(node: ValueNode, variables: Record<string, unknown>): unknown {
       return node.values.map((value) => literal(value, variables));
     case Kind.INT:
     case Kind.FLOAT:
-      return Number(node.value);
+      return toExactNumber(node.value);
     case Kind.VARIABLE:
       return variables[node.name.value];
     case Kind.NULL:

@@ -4,6 +4,7 @@ import { readImportedJobs } from '../../domain/files/file-imports.ts';
 import type { FileOptions } from '../../domain/files/file-options.ts';
 import { readUploads } from '../../domain/files/read-uploads.ts';
 import { checkName, isId } from '../../domain/values/checks.ts';
+import { JsonText } from '../../domain/values/json-text.ts';
 import { maxNameLength } from '../../domain/values/limits.ts';
 import type { Range } from '../../domain/values/range.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
@@ -86,7 +87,7 @@ const Row = builder.objectRef<FilePreview['rows'][number]>('FilePreviewRow').imp
       nullable: true,
       description:
         "The payload of the item. Of a line that can't be read: its `line`, and its first 1,000 characters as `text`.",
-      resolve: ({ payload }) => JSON.parse(payload),
+      resolve: ({ payload }) => new JsonText(payload),
     }),
     problem: t.exposeString('problem', {
       nullable: true,

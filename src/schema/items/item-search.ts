@@ -1,7 +1,7 @@
-/** Items found by their payloads. */
+/** Items of a job that are found by what they have. */
 
 import type { Item } from '../../domain/items/read-items.ts';
-import { mostFound, type PayloadConditions, searchItems } from '../../domain/items/search-items.ts';
+import { type ItemConditions, mostFound, searchItems } from '../../domain/items/search-items.ts';
 import { type ItemKey, itemIdOf } from '../../domain/values/ids.ts';
 import { builder } from '../core/builder.ts';
 import { encodeGlobalId, itemKeyOf } from '../core/global-id.ts';
@@ -42,7 +42,7 @@ builder.objectField(Job, 'searchItems', (t) =>
     // Besides what is selected of the items: the payloads that it reads. Each is a query of its own, so a request may have a few.
     complexity: ({ first }) => ({ field: 10_000, multiplier: Math.min(Math.max(first, 1), mostFound) }),
     description:
-      'Its items whose payloads meet all conditions that are given: `path` with `equals`, `text`, or all three. There is no index of payloads. One call looks at up to 10,000 items, and at up to 16 MB of payloads if that is less, in the order in which they were added; `nextFrom` is where the next call goes on. What producers have encrypted is compared as it is stored. BUSY if a call takes longer than 10 seconds.',
+      'Its items that meet all conditions that are given, at least one: `path` with `equals`, `text`, `codes`, `dedupeKeys`. There is no index of payloads or codes. Without `dedupeKeys`, one call looks at up to 10,000 items, and at up to 16 MB of payloads if that is less, in the order in which they were added; `nextFrom` is where the next call goes on. What producers have encrypted is compared as it is stored. BUSY if a call takes longer than 10 seconds.',
     args: {
       path: t.arg.string({
         description:
@@ -55,6 +55,14 @@ builder.objectField(Job, 'searchItems', (t) =>
       text: t.arg.string({
         description:
           'Part of the JSON text of the payload as it is stored, ignoring case: 1 to 1,000 characters.',
+      }),
+      codes: t.arg.stringList({
+        description:
+          'Whose last failure has one of these codes, also if it was not final: up to 1,000. INVALID_INPUT for an empty list.',
+      }),
+      dedupeKeys: t.arg.stringList({
+        description:
+          'With one of these dedupe keys: up to 1,000. No other items are looked at. INVALID_INPUT for an empty list.',
       }),
       from: t.arg.id({
         description:
@@ -76,7 +84,7 @@ builder.objectField(Job, 'searchItems', (t) =>
   }),
 );
 
-interface SearchArgs extends PayloadConditions {
+interface SearchArgs extends ItemConditions {
   readonly from?: string | null | undefined;
   readonly first: number;
 }

@@ -4,7 +4,7 @@ import { type ChildrenRequest, readChildKeys } from '../../domain/items/item-pag
 import { type Item, readItems } from '../../domain/items/read-items.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../../domain/values/ids.ts';
 import { NotFoundError } from '../../errors.ts';
-import { Assignment } from '../claims/assignment.ts';
+import { Assignment, TraceContext, traceContexts } from '../claims/assignment.ts';
 import { builder } from '../core/builder.ts';
 import { encodeGlobalId } from '../core/global-id.ts';
 import { createGroupLoader, loaderOptions } from '../core/loader.ts';
@@ -185,6 +185,13 @@ builder.objectType(JobItem, {
       },
       { name: 'ChildItemEdge', description: 'An item in a page.' },
     ),
+    traceContext: t.field({
+      type: TraceContext,
+      nullable: true,
+      description:
+        'The trace that it belongs to, as its producer set it; for a fed item, that of the item that fed it. Null if there is none.',
+      resolve: (item, _, context) => traceContexts(context).load(itemIdOf(item)),
+    }),
     createdAt: t.expose('createdAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',

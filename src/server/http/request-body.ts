@@ -7,6 +7,8 @@ import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Owner } from '../../concurrency/fair-queue.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
+import { parseExactly } from '../../domain/values/json-text.ts';
+import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
 /** Lists, objects and members: as many as half a million items in one tree have. */
@@ -22,12 +24,12 @@ const manyKeys = 10_000;
 /** The shortest member with its comma: `"a":1,`. Smaller bodies can't have that many keys. */
 const memberBytes = 6;
 
-/** @throws GraphQLError with the code BAD_REQUEST, or LIMIT_EXCEEDED. */
+/** Numbers that JavaScript would round are JSON texts. @throws GraphQLError with the code BAD_REQUEST, or LIMIT_EXCEEDED. */
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw badRequest('The body is not UTF-8.');
   checkParts(body);
   try {
-    return JSON.parse(body.toString());
+    return parseExactly(body.toString());
   } catch {
     throw badRequest('The body is not JSON.');
   }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Survey } from '../../../src/db/surveys.ts';
 import { addItems } from '../../../src/domain/items/add-items.ts';
-import { type PayloadConditions, searchItems } from '../../../src/domain/items/search-items.ts';
+import { type ItemConditions, searchItems } from '../../../src/domain/items/search-items.ts';
 import type { ItemKey } from '../../../src/domain/values/ids.ts';
 import { newType, useEngine } from '../../support/engine.ts';
 import { plansOf, surveyOn } from '../../support/plans.ts';
@@ -23,7 +23,7 @@ async function jobOf(payloads: readonly unknown[]): Promise<string> {
 }
 
 /** Which items of a job are found, by their numbers, in as many calls as it takes; and how many were looked at in each. */
-async function search(jobId: string, conditions: PayloadConditions, first = 100) {
+async function search(jobId: string, conditions: ItemConditions, first = 100) {
   const items = await t.items(jobId);
   const found: number[] = [];
   const searched: number[] = [];
@@ -82,6 +82,35 @@ describe('the search of payloads', () => {
     expect(await search(jobId, { text: 'xxx19' })).toEqual({ found: [19], searched: [18, 2] });
   });
 
+  it('finds items by the code of their last failure, and by their dedupe keys without a look at any others', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type });
+    const items = Array.from({ length: 40 }, (_, n) => ({ payload: { n }, dedupeKey: `k${n}` }));
+    await addItems(t.engine, jobId, items, { seal: false });
+    await t.db.query(
+      `insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+        select i.job_id, i.position, a.attempt, now(), false, a.code, 'm'
+        from jobtree.job_item i
+        cross join (values (1, 'OLD'), (2, 'NEW')) a(attempt, code)
+        where i.job_id = $1 and (i.payload ->> 'n')::integer % 20 = a.attempt`,
+      [jobId],
+    );
+    await t.db.query(
+      `insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+        select f.job_id, f.position, 10, now(), false, 'LAST', 'm' from jobtree.failure f
+        join jobtree.job_item i using (job_id, position)
+        where f.job_id = $1 and (i.payload ->> 'n')::integer = 21`,
+      [jobId],
+    );
+    expect(await search(jobId, { codes: ['OLD', 'NONE'] })).toEqual({ found: [1], searched: [40] });
+    expect(await search(jobId, { codes: ['NEW', 'LAST'] })).toEqual({ found: [2, 21, 22], searched: [40] });
+    expect((await search(jobId, { codes: ['NEW'], text: '22' })).found).toEqual([22]);
+    const keys = { dedupeKeys: ['k22', 'k1', 'none'] };
+    expect(await search(jobId, keys)).toEqual({ found: [1, 22], searched: [2] });
+    expect((await search(jobId, { ...keys, codes: ['NEW'] })).found).toEqual([22]);
+    expect((await search(jobId, keys, 1)).found).toEqual([1, 22]);
+  });
+
   it('refuses conditions that say nothing, and an item of another job', async () => {
     const jobId = await jobOf([1]);
     const other = await jobOf([1]);
@@ -92,6 +121,9 @@ describe('the search of payloads', () => {
       [{ equals: 'a' }, 'path'],
       [{ path: 'a..b', equals: '1' }, 'path'],
       [{ text: '' }, 'text'],
+      [{ codes: [] }, 'codes'],
+      [{ codes: [''] }, 'codes[0]'],
+      [{ dedupeKeys: [] }, 'dedupeKeys'],
       [{ text: 'x'.repeat(1_001) }, 'text'],
     ] as const)
       await expect(
@@ -107,11 +139,17 @@ describe('the search of payloads', () => {
 
   it('reads the items of its job alone, in their order, by their key', async () => {
     const jobId = await jobOf(Array.from({ length: 3_000 }, (_, n) => ({ n })));
-    const plans = await plansOf(t.db, async (client) => {
-      await client.query('analyze jobtree.job_item');
-      const surveys = { query: (survey: Survey) => surveyOn(client, survey) };
-      await searchItems({ surveys } as never, jobId, { text: '2999' }, { from: undefined, first: 100 });
-    });
-    expect(plans.flatMap(({ reads }) => reads)).toEqual(['job_item by job_item_pkey']);
+    const reads = async (conditions: ItemConditions) => {
+      const plans = await plansOf(t.db, async (client) => {
+        await client.query('analyze jobtree.job_item');
+        const surveys = { query: (survey: Survey) => surveyOn(client, survey) };
+        await searchItems({ surveys } as never, jobId, conditions, { from: undefined, first: 100 });
+      });
+      return [...new Set(plans.flatMap(({ reads }) => reads))].toSorted();
+    };
+    const failures = 'failure by failure_pkey';
+    expect(await reads({ text: '2999' })).toEqual([failures, 'job_item by job_item_pkey']);
+    expect(await reads({ codes: ['A'] })).toEqual([failures, 'job_item by job_item_pkey']);
+    expect(await reads({ dedupeKeys: ['a'] })).toEqual([failures, 'job_item by job_item_dedupe']);
   });
 });
