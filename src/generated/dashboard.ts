@@ -78,6 +78,8 @@ export type AuditFilter = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   /** Only entries that have this among their subjects, such as the id of a job. */
   subject?: InputMaybe<Scalars['String']['input']>;
+  /** Only actions before this time. */
+  until?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
 /** Which deliveries to list; all conditions must be met. */
@@ -497,6 +499,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A place in the list of held items: that of an item, which may have been finished since. */
+export type HeldItemPlaceInput = {
+  /** When it was claimed. */
+  claimedAt: Scalars['DateTime']['input'];
+  /** The id of the item. */
+  itemId: Scalars['ID']['input'];
+};
 
 /** A file for a job that exists. */
 export type ImportFileInput = {
@@ -1029,6 +1039,14 @@ export type Sees =
   /** Also results, over HTTP too. */
   | 'RESULTS';
 
+/** A place in the list of serialize keys: that of a key as it was read. */
+export type SerializeKeyPlaceInput = {
+  /** How many items waited behind it. */
+  blocked: Scalars['Count']['input'];
+  /** The key. */
+  key: Scalars['String']['input'];
+};
+
 /** What happens to the serialize key of an item that failed for good. */
 export type SerializeOnFailure =
   /** The item keeps its key: if it is replayed it goes first; if it is discarded, or its job is cancelled or deleted, the next item runs. */
@@ -1307,9 +1325,22 @@ export type LiveDeadLetterGroupSubscriptionVariables = Exact<{
 
 
 export type LiveDeadLetterGroupSubscription = { live: { node?:
-      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, history: Array<{ from: string, count: number }> }
+      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, history: Array<{ from: string, count: number }> }
       | Record<PropertyKey, never>
      | null } };
+
+export type DeadItemRowFragment = { payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null };
+
+export type DeadItemsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after: Scalars['ID']['input'];
+}>;
+
+
+export type DeadItemsQuery = { node?:
+    | { items: Array<{ payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }> }
+    | Record<PropertyKey, never>
+   | null };
 
 export type TreeDeadLettersQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1725,6 +1756,15 @@ export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: neve
 
 export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null }> | null } };
 
+export type SerializeKeysQueryVariables = Exact<{
+  after: SerializeKeyPlaceInput;
+}>;
+
+
+export type SerializeKeysQuery = { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null }> | null };
+
+export type KeyRowFragment = { key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null };
+
 export type FindKeyQueryVariables = Exact<{
   key: Scalars['String']['input'];
 }>;
@@ -2035,6 +2075,18 @@ export type LiveHeldItemsSubscriptionVariables = Exact<{
 
 export type LiveHeldItemsSubscription = { live: { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null } };
 
+export type HeldItemsQueryVariables = Exact<{
+  slowOnly: Scalars['Boolean']['input'];
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  after: HeldItemPlaceInput;
+}>;
+
+
+export type HeldItemsQuery = { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null };
+
+export type HeldRowFragment = { itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2101,6 +2153,41 @@ export const GroupRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"GroupRow"}) as unknown as TypedDocumentString<GroupRowFragment, unknown>;
+export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}
+    `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
+export const DeadItemRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}`, {"fragmentName":"DeadItemRow"}) as unknown as TypedDocumentString<DeadItemRowFragment, unknown>;
 export const TreeState = /*#__PURE__*/ new TypedDocumentString(`
     fragment TreeState on TreeProgress {
   rootId
@@ -2161,22 +2248,6 @@ export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
-export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
-    fragment ItemRow on JobItem {
-  id
-  status
-  failureCount
-  createdAt
-  finishedAt
-  dedupeKey
-  serializeKey
-  note
-  lastFailure {
-    code
-    message
-  }
-}
-    `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -2265,6 +2336,24 @@ export const HistoryStep = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"HistoryStep"}) as unknown as TypedDocumentString<HistoryStepFragment, unknown>;
+export const KeyRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}
+    `, {"fragmentName":"KeyRow"}) as unknown as TypedDocumentString<KeyRowFragment, unknown>;
 export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleRow on Schedule {
   name
@@ -2353,6 +2442,17 @@ export const WorkerName = /*#__PURE__*/ new TypedDocumentString(`
   connectedAt
 }
     `, {"fragmentName":"WorkerName"}) as unknown as TypedDocumentString<WorkerNameFragment, unknown>;
+export const HeldRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}
+    `, {"fragmentName":"HeldRow"}) as unknown as TypedDocumentString<HeldRowFragment, unknown>;
 export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
     query AuditEntries($after: String) {
   auditEntries(first: 100, after: $after) {
@@ -2601,7 +2701,7 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
           }
         }
         items(first: 100) {
-          ...ItemRow
+          ...DeadItemRow
         }
       }
     }
@@ -2622,6 +2722,10 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     count
   }
 }
+fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
 fragment ItemRow on JobItem {
   id
   status
@@ -2636,6 +2740,34 @@ fragment ItemRow on JobItem {
     message
   }
 }`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
+export const DeadItems = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadItems($id: ID!, $after: ID!) {
+  node(id: $id) {
+    ... on DeadLetterGroup {
+      items(first: 100, after: $after) {
+        ...DeadItemRow
+      }
+    }
+  }
+}
+    fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
+fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}`) as unknown as TypedDocumentString<DeadItemsQuery, DeadItemsQueryVariables>;
 export const TreeDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
     query TreeDeadLetters($id: ID!) {
   job(id: $id) {
@@ -3825,24 +3957,48 @@ export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveSerializeKeys {
   live {
     serializeKeys(first: 200) {
-      key
-      blocked
-      held
-      head {
-        id
-        status
-        lastFailure {
-          code
-          message
-        }
-        job {
-          type
-        }
-      }
+      ...KeyRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
+    query SerializeKeys($after: SerializeKeyPlaceInput!) {
+  serializeKeys(first: 200, after: $after) {
+    ...KeyRow
+  }
+}
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}`) as unknown as TypedDocumentString<SerializeKeysQuery, SerializeKeysQueryVariables>;
 export const FindKey = /*#__PURE__*/ new TypedDocumentString(`
     query FindKey($key: String!) {
   serializeKeys(keys: [$key]) {
@@ -4493,14 +4649,37 @@ export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!], $workers: [String!]) {
   live {
     heldItems(first: 200, slowOnly: $slowOnly, types: $types, workers: $workers) {
-      itemId
-      type
-      worker
-      attempt
-      claimedAt
-      heartbeatAt
-      slow
+      ...HeldRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}`) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
+export const HeldItems = /*#__PURE__*/ new TypedDocumentString(`
+    query HeldItems($slowOnly: Boolean!, $types: [String!], $workers: [String!], $after: HeldItemPlaceInput!) {
+  heldItems(
+    first: 200
+    slowOnly: $slowOnly
+    types: $types
+    workers: $workers
+    after: $after
+  ) {
+    ...HeldRow
+  }
+}
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}`) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;

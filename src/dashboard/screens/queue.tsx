@@ -63,6 +63,9 @@ export default function QueueScreen() {
   );
 }
 
+/** The most that one answer names. */
+const mostWorkers = 1_000;
+
 /** What else there is of the type. */
 function Links({ type, workers }: { type: string; workers: number | undefined }) {
   const t = useTexts();
@@ -86,7 +89,7 @@ function Links({ type, workers }: { type: string; workers: number | undefined })
       </Link>
       <Link to="/workers">
         {t.nav.workers}
-        {workers !== undefined && ` (${formatCount(workers)})`}
+        {workers !== undefined && ` (${formatCount(workers)}${workers < mostWorkers ? '' : '+'})`}
       </Link>
       {may('SURVEY') && <Link to="/keys">{t.nav.keys}</Link>}
       {may('SURVEY') && <Link to="/schedules">{t.nav.schedules}</Link>}
