@@ -9,7 +9,7 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
-import { toTreesSearch } from './data/tree-search.ts';
+import { toAuditSearch, toTreesSearch } from './data/tree-search.ts';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
@@ -137,6 +137,7 @@ const screens = [
     getParentRoute: () => root,
     path: '/audit',
     component: lazyRouteComponent(() => import('./screens/audit.tsx')),
+    validateSearch: toAuditSearch,
   }),
   createRoute({
     getParentRoute: () => root,

@@ -1217,12 +1217,22 @@ export type WorkerInput = {
   version?: InputMaybe<Scalars['String']['input']>;
 };
 
-export type AuditEntriesQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+export type AuditRowFragment = { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string };
+
+export type LiveAuditEntriesSubscriptionVariables = Exact<{
+  filter: AuditFilter;
 }>;
 
 
-export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type LiveAuditEntriesSubscription = { live: { auditEntries?: { edges: Array<{ cursor: string, node: { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string } }> } | null } };
+
+export type AuditEntriesQueryVariables = Exact<{
+  filter: AuditFilter;
+  after: Scalars['String']['input'];
+}>;
+
+
+export type AuditEntriesQuery = { auditEntries?: { edges: Array<{ cursor: string, node: { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string } }> } | null };
 
 export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1463,20 +1473,33 @@ export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, rol
 
 export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
 
+export type ImportRowFragment = { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null };
+
+export type LiveImportsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveImportsSubscription = { live: { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null } };
+
 export type ImportsQueryVariables = Exact<{
-  type?: InputMaybe<Scalars['String']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type ImportsQuery = { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null };
+
+export type UploadRowFragment = { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string };
+
+export type LiveUploadsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveUploadsSubscription = { live: { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null } };
 
 export type UploadsQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type UploadsQuery = { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null };
 
 export type FilePreviewQueryVariables = Exact<{
   uploadId: Scalars['ID']['input'];
@@ -2105,6 +2128,17 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const AuditRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}
+    `, {"fragmentName":"AuditRow"}) as unknown as TypedDocumentString<AuditRowFragment, unknown>;
 export const ApiKeyRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment ApiKeyRow on ApiKey {
   id
@@ -2248,6 +2282,43 @@ export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
+export const ImportRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ImportRow on Job {
+  id
+  type
+  createdAt
+  root {
+    id
+  }
+  import {
+    ...ImportState
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`, {"fragmentName":"ImportRow"}) as unknown as TypedDocumentString<ImportRowFragment, unknown>;
+export const UploadRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}
+    `, {"fragmentName":"UploadRow"}) as unknown as TypedDocumentString<UploadRowFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -2453,25 +2524,48 @@ export const HeldRow = /*#__PURE__*/ new TypedDocumentString(`
   slow
 }
     `, {"fragmentName":"HeldRow"}) as unknown as TypedDocumentString<HeldRowFragment, unknown>;
-export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
-    query AuditEntries($after: String) {
-  auditEntries(first: 100, after: $after) {
-    nodes {
-      id
-      at
-      actor
-      action
-      outcome
-      subjects
-      address
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+export const LiveAuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveAuditEntries($filter: AuditFilter!) {
+  live {
+    auditEntries(filter: $filter, first: 100) {
+      edges {
+        cursor
+        node {
+          ...AuditRow
+        }
+      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}`) as unknown as TypedDocumentString<LiveAuditEntriesSubscription, LiveAuditEntriesSubscriptionVariables>;
+export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    query AuditEntries($filter: AuditFilter!, $after: String!) {
+  auditEntries(filter: $filter, first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...AuditRow
+      }
+    }
+  }
+}
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}`) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const Server = /*#__PURE__*/ new TypedDocumentString(`
     query Server {
   viewer {
@@ -3061,23 +3155,16 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
-export const Imports = /*#__PURE__*/ new TypedDocumentString(`
-    query Imports($type: String, $after: String) {
-  imports(type: $type, first: 100, after: $after) {
-    nodes {
-      id
-      type
-      createdAt
-      root {
-        id
+export const LiveImports = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveImports {
+  live {
+    imports(first: 100) {
+      edges {
+        cursor
+        node {
+          ...ImportRow
+        }
       }
-      import {
-        ...ImportState
-      }
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
     }
   }
 }
@@ -3094,26 +3181,96 @@ export const Imports = /*#__PURE__*/ new TypedDocumentString(`
   error {
     message
   }
-}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
-export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
-    query Uploads($after: String) {
-  uploads(first: 100, after: $after) {
-    nodes {
-      id
-      name
-      size
-      length
-      complete
-      createdAt
-      expiresAt
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+}
+fragment ImportRow on Job {
+  id
+  type
+  createdAt
+  root {
+    id
+  }
+  import {
+    ...ImportState
+  }
+}`) as unknown as TypedDocumentString<LiveImportsSubscription, LiveImportsSubscriptionVariables>;
+export const Imports = /*#__PURE__*/ new TypedDocumentString(`
+    query Imports($after: String!) {
+  imports(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...ImportRow
+      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}
+fragment ImportRow on Job {
+  id
+  type
+  createdAt
+  root {
+    id
+  }
+  import {
+    ...ImportState
+  }
+}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
+export const LiveUploads = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveUploads {
+  live {
+    uploads(first: 100) {
+      edges {
+        cursor
+        node {
+          ...UploadRow
+        }
+      }
+    }
+  }
+}
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<LiveUploadsSubscription, LiveUploadsSubscriptionVariables>;
+export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
+    query Uploads($after: String!) {
+  uploads(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...UploadRow
+      }
+    }
+  }
+}
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
 export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
     query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
   filePreview(

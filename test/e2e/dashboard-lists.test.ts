@@ -195,17 +195,13 @@ describe.skipIf(withoutBrowser)('lists of the dashboard', () => {
       await page.close();
     });
 
-    it.each([
-      ['Trees', '/', 'Trees'],
-      ['AuditEntries', '/audit', 'Audit'],
-    ])('that of %s, when it is read again', async (query, path, table) => {
-      const { id } = await client.createJob({ type: 'shown', sealed: true, items: [{}] });
-      await client.cancelJob(id);
-      const page = await open(path);
-      await expect.poll(() => countOf(page, table)).toBeGreaterThan(0);
-      const allow = await refuse(page, query);
+    it('the list of trees, when it is read again', async () => {
+      await client.createJob({ type: 'shown', sealed: true, items: [{}] });
+      const page = await open('/');
+      await expect.poll(() => countOf(page, 'Trees')).toBeGreaterThan(0);
+      const allow = await refuse(page, 'Trees');
       await comeBack(page);
-      expect(await countOf(page, table)).toBeGreaterThan(0);
+      expect(await countOf(page, 'Trees')).toBeGreaterThan(0);
       await allow();
       await again(page).click();
       await closed(page).waitFor({ state: 'detached' });
@@ -237,11 +233,13 @@ describe.skipIf(withoutBrowser)('lists of the dashboard', () => {
     it.each([
       ['LiveQueueNames', 'FORBIDDEN', '/queues', 'Queues'],
       ['NewestTrees', 'FORBIDDEN', '/', 'Trees'],
+      ['LiveAuditEntries', 'FORBIDDEN', '/audit', 'Audit'],
       ['LiveDeadLetterGroup', 'NOT_FOUND', '/dead-letters/', 'Items'],
     ])('what is told by %s, when that is refused: %s', async (subscription, code, path, table) => {
       await client.createJob({ type: subscription, sealed: true, maxFailuresPerItem: 0, items: [{}] });
       await failAll(app.url, subscription, 'BAD', 'It is bad');
       const [group] = await client.deadLetterGroups({ types: [subscription] });
+      await client.noteDeadLetters(group?.id ?? '', 'Seen');
       const page = await browser.newPage();
       let refuseIt: (() => void) | undefined;
       await page.routeWebSocket(/graphql/, (socket) => {

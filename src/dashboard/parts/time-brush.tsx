@@ -72,7 +72,7 @@ export function TimeBrush({ buckets, range, onChange }: BrushProps) {
 }
 
 /** As an input of the reader's own time takes it. */
-function toLocal(at: string): string {
+export function toLocal(at: string): string {
   const date = new Date(at);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

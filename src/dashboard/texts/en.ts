@@ -1,5 +1,10 @@
 /** Everything that the dashboard says, in English. */
-import type { FileFormat, OperationKind, StandstillReason } from '../../generated/dashboard.ts';
+import type {
+  CallbackEvent,
+  FileFormat,
+  OperationKind,
+  StandstillReason,
+} from '../../generated/dashboard.ts';
 import { enFirst } from './en-first.ts';
 import {
   formatCount,
@@ -624,6 +629,9 @@ export const en = {
     add: 'Add callback',
     addAsk: 'Which endpoint is called? For jobs that are complete already, nothing is sent.',
     on: { TREE: 'When the tree is complete', JOB: 'When each of its jobs is complete' },
+    events: { TREE: 'Tree complete', JOB: 'Job complete', DEAD_LETTERS: 'Many dead letters' } as Readonly<
+      Record<CallbackEvent, string>
+    >,
   },
   apiKeys: {
     title: 'API keys',
@@ -646,7 +654,51 @@ export const en = {
     outcome: 'Outcome',
     subjects: 'Of what',
     address: 'From',
+    since: 'Since',
+    until: 'Before',
+    done: 'Done',
+    notDone: (code: string) =>
+      code === 'OUTCOME_UNKNOWN' || code === 'INTERNAL' ? `Unclear: ${code}` : `Refused: ${code}`,
     empty: 'No privileged action was recorded.',
+    noMatch: 'No entry meets these conditions.',
+    actions: {
+      addCallbacks: 'Add callbacks',
+      applyRoles: 'Apply roles of the database',
+      cancelItems: 'Cancel items',
+      cancelJob: 'Cancel a job',
+      cancelOperation: 'Stop an operation',
+      cancelTrees: 'Cancel trees',
+      createApiKey: 'Create an API key',
+      createJob: 'Create a job from a file',
+      createJobs: 'Create jobs from files',
+      createWatchToken: 'Share a progress page',
+      deleteCallbackEndpoint: 'Delete an endpoint of callbacks',
+      deleteJob: 'Delete a tree',
+      deleteSchedule: 'Delete a schedule',
+      deleteTrees: 'Delete trees',
+      deleteTypeSchema: 'Delete a schema',
+      discardDeadLetters: 'Discard dead letters',
+      importFile: 'Import a file',
+      noteDeadLetters: 'Write a note on dead letters',
+      pauseSchedule: 'Pause a schedule',
+      promoteItems: 'Run items now',
+      putCallbackEndpoint: 'Set an endpoint of callbacks',
+      putSchedule: 'Set a schedule',
+      putTypeSchema: 'Set a schema',
+      replayDeadLetters: 'Replay dead letters',
+      resumeSchedule: 'Resume a schedule',
+      retryCallbackDelivery: 'Send a callback again',
+      revokeApiKey: 'Revoke an API key',
+      revokeWatchTokens: 'Revoke progress pages',
+      rotateApiKey: 'Replace an API key',
+      rotateCallbackSecret: 'Replace the secret of an endpoint',
+      rotateWatchSecret: 'Replace the secret of progress pages',
+      runSchedule: 'Run a schedule now',
+      setQueue: 'Change the settings of a type',
+      setRetention: 'Change the retention of a tree',
+      skipOccurrence: 'Skip an occurrence of a schedule',
+      syncSchedules: 'Set all schedules',
+    } as Readonly<Record<string, string>>,
   },
   palette: {
     open: 'Search',
