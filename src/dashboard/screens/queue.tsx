@@ -45,7 +45,7 @@ export default function QueueScreen() {
           queue != null && (
             <>
               <State queue={queue} />
-              <Standstills standstills={queue.standstills} />
+              <Standstills standstills={queue.standstills} isQueue />
               <h2>{t.queues.settings}</h2>
               <Limits queue={queue} />
               <QueueSettings key={type} queue={queue} />

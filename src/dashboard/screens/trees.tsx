@@ -46,7 +46,8 @@ export function TreesScreen() {
             {tree.type}
             {tree.dedupeKey != null && <span className="quiet"> {tree.dedupeKey}</span>}
           </Link>
-          {tree.dedupeKey == null && <span className="quiet"> …{tree.id.slice(-6)}</span>}
+          {/* All roots have the same end. */}
+          {tree.dedupeKey == null && <span className="quiet"> …{tree.id.slice(-12, -6)}…</span>}
         </>
       ),
     },

@@ -71,6 +71,7 @@ const itemOf = ({ itemId }: HeldRow) => itemId;
 
 function HeldItems({ items, wanted }: { items: readonly HeldRow[]; wanted: Held }) {
   const t = useTexts();
+  const isAll = !wanted.slowOnly && wanted.types == null && wanted.workers == null;
   const { rows, more } = useContinued(items, {
     keyOf: itemOf,
     pageSize: 200,
@@ -106,7 +107,7 @@ function HeldItems({ items, wanted }: { items: readonly HeldRow[]; wanted: Held 
       rows={rows}
       columns={columns}
       keyOf={itemOf}
-      empty={t.workers.emptyHeld}
+      empty={isAll ? t.workers.emptyHeld : t.workers.noMatch}
       more={more}
     />
   );

@@ -186,7 +186,6 @@ export const de: Texts = {
       MOST_PROGRESS_FIRST: 'Größter Fortschritt zuerst',
     },
     filters: 'Filter',
-    apply: 'Anwenden',
     remove: (condition) => `Den Filter ${condition} entfernen`,
     outcomeOf: 'Ausgang',
     key: 'Dedupe-Schlüssel beginnt mit',
@@ -264,7 +263,7 @@ export const de: Texts = {
     shown: (count, all) =>
       `${formatCount(count)} von ${elements(all).replace(/Elemente$/, 'Elementen')} im Bild`,
     at: (first, last, total, firstNumber, lastNumber, counts) =>
-      `Am Zeiger: ${first === last ? `Element ${firstNumber}, Platz ${formatCount(first)}` : `Elemente ${firstNumber} bis ${lastNumber}, Plätze ${formatCount(first)} bis ${formatCount(last)}`} von ${formatCount(total)}: ${counts}`,
+      `Am Zeiger: ${first === last ? `Element ${firstNumber} (${formatCount(first)}` : `Elemente ${firstNumber} bis ${lastNumber} (${formatCount(first)} bis ${formatCount(last)}`} von ${formatCount(total)}): ${counts}`,
     count: (count, state) => `${formatCount(count)} ${state.toLowerCase()}`,
     cut: 'Es gibt mehr, als hier Platz hat: Vergrößern Sie, um den Rest zu sehen.',
     perSecond: (rate) => `${formatRate(rate)} je Sekunde`,
@@ -344,7 +343,7 @@ export const de: Texts = {
     failed: 'Das fehlgeschlagene Element',
     headIs: (status) => `(${status.toLowerCase()})`,
     example: (waits) => (waits ? 'Ein wartendes' : 'Eines davon'),
-    raise: 'Grenzen',
+    raise: (type) => `Grenzen von ${type} ändern`,
     start: 'Befehl für einen Worker kopieren',
     resume: 'Typ fortsetzen',
     resumeAsk: (type) => `Sollen Worker wieder Elemente von ${type} nehmen?`,
@@ -389,6 +388,7 @@ export const de: Texts = {
     discardAsk: (count) =>
       `${elements(count)} verwerfen? Sie bleiben fehlgeschlagen und werden hier nicht mehr gezeigt.`,
     empty: 'Kein Element ist endgültig fehlgeschlagen. ',
+    noMatch: 'Kein Fehlschlag hat diesen Typ und Code.',
     gone: 'Von dieser Gruppe ist nichts mehr übrig: Ihre Elemente wurden wiederholt oder verworfen oder ihre Bäume gelöscht.',
     goneOperations: 'Was geschehen ist, in den Vorgängen',
     goneOthers: 'Alle Fehlschläge',
@@ -539,6 +539,7 @@ export const de: Texts = {
     type: 'Typ',
     empty: 'Kein Worker ist verbunden.',
     emptyHeld: 'Kein Worker hat ein Element.',
+    noMatch: 'Kein gehaltenes Element erfüllt diese Bedingungen.',
     slow: 'langsam',
     filter: (name) => `Nur ${name}`,
     versions: (version, count) => `Version ${version}: ${things(count, 'Worker', 'Worker')}`,
