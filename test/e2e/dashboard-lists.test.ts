@@ -132,7 +132,7 @@ describe.skipIf(withoutBrowser)('lists of the dashboard', () => {
       }
       expect(await more(page).count()).toBe(0);
       // What tells them apart.
-      await page.getByRole('link', { name: '{"n":' }).first().waitFor();
+      await page.getByRole('row').filter({ hasText: '{"n":' }).first().waitFor();
       await page.close();
     });
 

@@ -35,10 +35,12 @@ export function ItemTable({ items, more, onShown }: ItemTableProps) {
       title: t.item.title,
       grow: 2,
       cell: (item) => (
-        <Link to="/items/$id" params={{ id: item.id }}>
-          {shortId(item.id)}
-          <span className="quiet"> {item.dedupeKey ?? item.payloadBeginning}</span>
-        </Link>
+        <>
+          <Link to="/items/$id" params={{ id: item.id }}>
+            {shortId(item.id)}
+          </Link>
+          <span className="quiet"> {item.dedupeKey ?? beginningOf(item.payloadBeginning ?? '')}</span>
+        </>
       ),
     },
     { title: t.trees.outcome, cell: (item) => <State state={item.status} /> },

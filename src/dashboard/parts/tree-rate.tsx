@@ -31,11 +31,8 @@ export default function TreeRate({ done, left }: { done: number; left: number | 
   if (first === undefined || last === undefined || last.at - first.at < leastMs || last.done === first.done)
     return null;
   const perSecond = (1_000 * (last.done - first.done)) / (last.at - first.at);
-  const words = [
-    t.strip.perSecond(perSecond),
-    left === undefined || left === 0 ? undefined : t.strip.timeLeft(left / perSecond),
-  ];
-  return <span className="words">{words.filter((word) => word !== undefined).join(', ')}</span>;
+  const timeLeft = left === undefined || left === 0 ? '' : `, ${t.strip.timeLeft(left / perSecond)}`;
+  return `, ${t.strip.perSecond(perSecond)}${timeLeft}`;
 }
 
 /** The samples of the span, and the last one before it. After a replay it begins anew. */

@@ -129,15 +129,16 @@ function TreeBar(props: { tree: TreeRowFragment; isTold: boolean; since: TreeSta
   return (
     <div className="tree-bar">
       <State state={state} />
-      <ProgressBar counts={counts} isOpen={isOpen} label={t.trees.progress} />
-      {state === 'RUNNING' && (
-        <Suspense>
-          <TreeRate
-            done={counts.itemProgress}
-            left={isOpen ? undefined : counts.itemCount - counts.itemProgress}
-          />
-        </Suspense>
-      )}
+      <ProgressBar counts={counts} isOpen={isOpen} label={t.trees.progress}>
+        {state === 'RUNNING' && (
+          <Suspense>
+            <TreeRate
+              done={counts.itemProgress}
+              left={isOpen ? undefined : counts.itemCount - counts.itemProgress}
+            />
+          </Suspense>
+        )}
+      </ProgressBar>
     </div>
   );
 }
