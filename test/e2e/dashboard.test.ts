@@ -39,7 +39,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     openDashboard(browser, url, path, options);
 
   describe.each(allViews)('%s, %s', (scheme, device, size) => {
-    it('shows each screen, which axe finds nothing wrong with', async () => {
+    it('shows each screen, which axe finds nothing wrong with', { timeout: 240_000 }, async () => {
       for (const [name, path, shown] of screens(ids)) {
         const { page, problems } = await open(path, { size, scheme });
         await page.getByRole('main').getByText(shown).first().waitFor();
