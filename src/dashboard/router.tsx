@@ -11,7 +11,7 @@ import {
   parseSearchWith,
 } from '@tanstack/react-router';
 import { isRounded } from '../domain/values/exact-numbers.ts';
-import { toTreesSearch } from './data/tree-search.ts';
+import { toAuditSearch, toTreesSearch } from './data/tree-search.ts';
 import type { Sought } from './parts/item-search.tsx';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
@@ -141,6 +141,7 @@ const screens = [
     getParentRoute: () => root,
     path: '/audit',
     component: lazyRouteComponent(() => import('./screens/audit.tsx')),
+    validateSearch: toAuditSearch,
   }),
   createRoute({
     getParentRoute: () => root,

@@ -78,6 +78,8 @@ export type AuditFilter = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   /** Only entries that have this among their subjects, such as the id of a job. */
   subject?: InputMaybe<Scalars['String']['input']>;
+  /** Only actions before this time. */
+  until?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
 /** Which deliveries to list; all conditions must be met. */
@@ -497,6 +499,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A place in the list of held items: that of an item, which may have been finished since. */
+export type HeldItemPlaceInput = {
+  /** When it was claimed. */
+  claimedAt: Scalars['DateTime']['input'];
+  /** The id of the item. */
+  itemId: Scalars['ID']['input'];
+};
 
 /** A file for a job that exists. */
 export type ImportFileInput = {
@@ -1028,6 +1038,14 @@ export type Sees =
   | 'PROGRESS'
   /** Also results, over HTTP too. */
   | 'RESULTS';
+
+/** A place in the list of serialize keys: that of a key as it was read. */
+export type SerializeKeyPlaceInput = {
+  /** How many items waited behind it. */
+  blocked: Scalars['Count']['input'];
+  /** The key. */
+  key: Scalars['String']['input'];
+};
 
 /** What happens to the serialize key of an item that failed for good. */
 export type SerializeOnFailure =

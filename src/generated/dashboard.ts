@@ -78,6 +78,8 @@ export type AuditFilter = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   /** Only entries that have this among their subjects, such as the id of a job. */
   subject?: InputMaybe<Scalars['String']['input']>;
+  /** Only actions before this time. */
+  until?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
 /** Which deliveries to list; all conditions must be met. */
@@ -497,6 +499,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A place in the list of held items: that of an item, which may have been finished since. */
+export type HeldItemPlaceInput = {
+  /** When it was claimed. */
+  claimedAt: Scalars['DateTime']['input'];
+  /** The id of the item. */
+  itemId: Scalars['ID']['input'];
+};
 
 /** A file for a job that exists. */
 export type ImportFileInput = {
@@ -1029,6 +1039,14 @@ export type Sees =
   /** Also results, over HTTP too. */
   | 'RESULTS';
 
+/** A place in the list of serialize keys: that of a key as it was read. */
+export type SerializeKeyPlaceInput = {
+  /** How many items waited behind it. */
+  blocked: Scalars['Count']['input'];
+  /** The key. */
+  key: Scalars['String']['input'];
+};
+
 /** What happens to the serialize key of an item that failed for good. */
 export type SerializeOnFailure =
   /** The item keeps its key: if it is replayed it goes first; if it is discarded, or its job is cancelled or deleted, the next item runs. */
@@ -1199,12 +1217,22 @@ export type WorkerInput = {
   version?: InputMaybe<Scalars['String']['input']>;
 };
 
-export type AuditEntriesQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+export type AuditRowFragment = { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string };
+
+export type LiveAuditEntriesSubscriptionVariables = Exact<{
+  filter: AuditFilter;
 }>;
 
 
-export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type LiveAuditEntriesSubscription = { live: { auditEntries?: { edges: Array<{ cursor: string, node: { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string } }> } | null } };
+
+export type AuditEntriesQueryVariables = Exact<{
+  filter: AuditFilter;
+  after: Scalars['String']['input'];
+}>;
+
+
+export type AuditEntriesQuery = { auditEntries?: { edges: Array<{ cursor: string, node: { id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string } }> } | null };
 
 export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1307,9 +1335,22 @@ export type LiveDeadLetterGroupSubscriptionVariables = Exact<{
 
 
 export type LiveDeadLetterGroupSubscription = { live: { node?:
-      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, history: Array<{ from: string, count: number }> }
+      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, history: Array<{ from: string, count: number }> }
       | Record<PropertyKey, never>
      | null } };
+
+export type DeadItemRowFragment = { payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null };
+
+export type DeadItemsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after: Scalars['ID']['input'];
+}>;
+
+
+export type DeadItemsQuery = { node?:
+    | { items: Array<{ payloadBeginning?: string | null, id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }> }
+    | Record<PropertyKey, never>
+   | null };
 
 export type TreeDeadLettersQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1432,20 +1473,33 @@ export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, rol
 
 export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
 
+export type ImportRowFragment = { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null };
+
+export type LiveImportsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveImportsSubscription = { live: { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null } };
+
 export type ImportsQueryVariables = Exact<{
-  type?: InputMaybe<Scalars['String']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type ImportsQuery = { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null };
+
+export type UploadRowFragment = { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string };
+
+export type LiveUploadsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveUploadsSubscription = { live: { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null } };
 
 export type UploadsQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type UploadsQuery = { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null };
 
 export type FilePreviewQueryVariables = Exact<{
   uploadId: Scalars['ID']['input'];
@@ -1750,6 +1804,15 @@ export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: neve
 
 
 export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null }> | null } };
+
+export type SerializeKeysQueryVariables = Exact<{
+  after: SerializeKeyPlaceInput;
+}>;
+
+
+export type SerializeKeysQuery = { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null }> | null };
+
+export type KeyRowFragment = { key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, lastFailure?: { code: string, message: string } | null, job: { type: string } } | null };
 
 export type FindKeyQueryVariables = Exact<{
   key: Scalars['String']['input'];
@@ -2061,6 +2124,18 @@ export type LiveHeldItemsSubscriptionVariables = Exact<{
 
 export type LiveHeldItemsSubscription = { live: { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null } };
 
+export type HeldItemsQueryVariables = Exact<{
+  slowOnly: Scalars['Boolean']['input'];
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  after: HeldItemPlaceInput;
+}>;
+
+
+export type HeldItemsQuery = { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null };
+
+export type HeldRowFragment = { itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2079,6 +2154,17 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const AuditRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}
+    `, {"fragmentName":"AuditRow"}) as unknown as TypedDocumentString<AuditRowFragment, unknown>;
 export const ApiKeyRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment ApiKeyRow on ApiKey {
   id
@@ -2127,6 +2213,41 @@ export const GroupRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"GroupRow"}) as unknown as TypedDocumentString<GroupRowFragment, unknown>;
+export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}
+    `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
+export const DeadItemRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}`, {"fragmentName":"DeadItemRow"}) as unknown as TypedDocumentString<DeadItemRowFragment, unknown>;
 export const TreeState = /*#__PURE__*/ new TypedDocumentString(`
     fragment TreeState on TreeProgress {
   rootId
@@ -2187,22 +2308,43 @@ export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
-export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
-    fragment ItemRow on JobItem {
+export const ImportRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ImportRow on Job {
   id
-  status
-  failureCount
+  type
   createdAt
-  finishedAt
-  dedupeKey
-  serializeKey
-  note
-  lastFailure {
-    code
-    message
+  root {
+    id
+  }
+  import {
+    ...ImportState
   }
 }
-    `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`, {"fragmentName":"ImportRow"}) as unknown as TypedDocumentString<ImportRowFragment, unknown>;
+export const UploadRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}
+    `, {"fragmentName":"UploadRow"}) as unknown as TypedDocumentString<UploadRowFragment, unknown>;
 export const ChildItems = /*#__PURE__*/ new TypedDocumentString(`
     fragment ChildItems on ChildItemConnection {
   nodes {
@@ -2306,6 +2448,24 @@ export const HistoryStep = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"HistoryStep"}) as unknown as TypedDocumentString<HistoryStepFragment, unknown>;
+export const KeyRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}
+    `, {"fragmentName":"KeyRow"}) as unknown as TypedDocumentString<KeyRowFragment, unknown>;
 export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleRow on Schedule {
   name
@@ -2394,25 +2554,59 @@ export const WorkerName = /*#__PURE__*/ new TypedDocumentString(`
   connectedAt
 }
     `, {"fragmentName":"WorkerName"}) as unknown as TypedDocumentString<WorkerNameFragment, unknown>;
-export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
-    query AuditEntries($after: String) {
-  auditEntries(first: 100, after: $after) {
-    nodes {
-      id
-      at
-      actor
-      action
-      outcome
-      subjects
-      address
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+export const HeldRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}
+    `, {"fragmentName":"HeldRow"}) as unknown as TypedDocumentString<HeldRowFragment, unknown>;
+export const LiveAuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveAuditEntries($filter: AuditFilter!) {
+  live {
+    auditEntries(filter: $filter, first: 100) {
+      edges {
+        cursor
+        node {
+          ...AuditRow
+        }
+      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}`) as unknown as TypedDocumentString<LiveAuditEntriesSubscription, LiveAuditEntriesSubscriptionVariables>;
+export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    query AuditEntries($filter: AuditFilter!, $after: String!) {
+  auditEntries(filter: $filter, first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...AuditRow
+      }
+    }
+  }
+}
+    fragment AuditRow on AuditEntry {
+  id
+  at
+  actor
+  action
+  outcome
+  subjects
+  address
+}`) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const Server = /*#__PURE__*/ new TypedDocumentString(`
     query Server {
   viewer {
@@ -2642,7 +2836,7 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
           }
         }
         items(first: 100) {
-          ...ItemRow
+          ...DeadItemRow
         }
       }
     }
@@ -2663,6 +2857,10 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     count
   }
 }
+fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
 fragment ItemRow on JobItem {
   id
   status
@@ -2677,6 +2875,34 @@ fragment ItemRow on JobItem {
     message
   }
 }`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
+export const DeadItems = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadItems($id: ID!, $after: ID!) {
+  node(id: $id) {
+    ... on DeadLetterGroup {
+      items(first: 100, after: $after) {
+        ...DeadItemRow
+      }
+    }
+  }
+}
+    fragment DeadItemRow on JobItem {
+  ...ItemRow
+  payloadBeginning
+}
+fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
+}`) as unknown as TypedDocumentString<DeadItemsQuery, DeadItemsQueryVariables>;
 export const TreeDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
     query TreeDeadLetters($id: ID!) {
   job(id: $id) {
@@ -2970,23 +3196,16 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
-export const Imports = /*#__PURE__*/ new TypedDocumentString(`
-    query Imports($type: String, $after: String) {
-  imports(type: $type, first: 100, after: $after) {
-    nodes {
-      id
-      type
-      createdAt
-      root {
-        id
+export const LiveImports = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveImports {
+  live {
+    imports(first: 100) {
+      edges {
+        cursor
+        node {
+          ...ImportRow
+        }
       }
-      import {
-        ...ImportState
-      }
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
     }
   }
 }
@@ -3003,26 +3222,96 @@ export const Imports = /*#__PURE__*/ new TypedDocumentString(`
   error {
     message
   }
-}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
-export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
-    query Uploads($after: String) {
-  uploads(first: 100, after: $after) {
-    nodes {
-      id
-      name
-      size
-      length
-      complete
-      createdAt
-      expiresAt
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+}
+fragment ImportRow on Job {
+  id
+  type
+  createdAt
+  root {
+    id
+  }
+  import {
+    ...ImportState
+  }
+}`) as unknown as TypedDocumentString<LiveImportsSubscription, LiveImportsSubscriptionVariables>;
+export const Imports = /*#__PURE__*/ new TypedDocumentString(`
+    query Imports($after: String!) {
+  imports(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...ImportRow
+      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}
+fragment ImportRow on Job {
+  id
+  type
+  createdAt
+  root {
+    id
+  }
+  import {
+    ...ImportState
+  }
+}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
+export const LiveUploads = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveUploads {
+  live {
+    uploads(first: 100) {
+      edges {
+        cursor
+        node {
+          ...UploadRow
+        }
+      }
+    }
+  }
+}
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<LiveUploadsSubscription, LiveUploadsSubscriptionVariables>;
+export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
+    query Uploads($after: String!) {
+  uploads(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...UploadRow
+      }
+    }
+  }
+}
+    fragment UploadRow on Upload {
+  id
+  name
+  size
+  length
+  complete
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
 export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
     query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
   filePreview(
@@ -3924,24 +4213,48 @@ export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveSerializeKeys {
   live {
     serializeKeys(first: 200) {
-      key
-      blocked
-      held
-      head {
-        id
-        status
-        lastFailure {
-          code
-          message
-        }
-        job {
-          type
-        }
-      }
+      ...KeyRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
+    query SerializeKeys($after: SerializeKeyPlaceInput!) {
+  serializeKeys(first: 200, after: $after) {
+    ...KeyRow
+  }
+}
+    fragment KeyRow on SerializeKey {
+  key
+  blocked
+  held
+  head {
+    id
+    status
+    lastFailure {
+      code
+      message
+    }
+    job {
+      type
+    }
+  }
+}`) as unknown as TypedDocumentString<SerializeKeysQuery, SerializeKeysQueryVariables>;
 export const FindKey = /*#__PURE__*/ new TypedDocumentString(`
     query FindKey($key: String!) {
   serializeKeys(keys: [$key]) {
@@ -4592,14 +4905,37 @@ export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!], $workers: [String!]) {
   live {
     heldItems(first: 200, slowOnly: $slowOnly, types: $types, workers: $workers) {
-      itemId
-      type
-      worker
-      attempt
-      claimedAt
-      heartbeatAt
-      slow
+      ...HeldRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}`) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
+export const HeldItems = /*#__PURE__*/ new TypedDocumentString(`
+    query HeldItems($slowOnly: Boolean!, $types: [String!], $workers: [String!], $after: HeldItemPlaceInput!) {
+  heldItems(
+    first: 200
+    slowOnly: $slowOnly
+    types: $types
+    workers: $workers
+    after: $after
+  ) {
+    ...HeldRow
+  }
+}
+    fragment HeldRow on HeldItem {
+  itemId
+  type
+  worker
+  attempt
+  claimedAt
+  heartbeatAt
+  slow
+}`) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;

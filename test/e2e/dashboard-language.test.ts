@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { messageOf } from '../../src/dashboard/data/message-of.ts';
 import { isolated } from '../../src/dashboard/texts/isolated.ts';
+import { schema } from '../../src/schema/index.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, prepare, screens, screenshot, views } from '../support/dashboard.ts';
@@ -33,6 +34,26 @@ it('settings are not rounded', async () => {
   expect(shown).toEqual(['90 min', '75 s', '90 s', '100 min', '24 h', '2 d', '1,500 ms', '1 min']);
 });
 
+/** Formats ask the browser as they are loaded, and not every Node has it. */
+async function loadTexts() {
+  vi.stubGlobal('navigator', { languages: [] });
+  const [{ en }, { de }] = await Promise.all([
+    import('../../src/dashboard/texts/en.ts'),
+    import('../../src/dashboard/texts/de.ts'),
+  ]);
+  vi.unstubAllGlobals();
+  return { en, de };
+}
+
+it('each action in the audit has words', async () => {
+  const audited = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(
+    ({ name, extensions }) =>
+      (extensions.pothosOptions as { audited?: unknown }).audited === undefined ? [] : [name],
+  );
+  for (const { audit } of Object.values(await loadTexts()))
+    expect(Object.keys(audit.actions).toSorted()).toEqual([...audited, 'applyRoles'].toSorted());
+});
+
 describe.skipIf(withoutBrowser)('the dashboard in German', () => {
   const { app } = useServer();
   let browser: Browser;
@@ -41,13 +62,7 @@ describe.skipIf(withoutBrowser)('the dashboard in German', () => {
   beforeAll(async () => {
     browser = await launchBrowser();
     ids = await prepare(app.url);
-    // Formats ask it as they are loaded, and not every Node has it.
-    vi.stubGlobal('navigator', { languages: [] });
-    const [{ en }, { de }] = await Promise.all([
-      import('../../src/dashboard/texts/en.ts'),
-      import('../../src/dashboard/texts/de.ts'),
-    ]);
-    vi.unstubAllGlobals();
+    const { en, de } = await loadTexts();
     isEnglish = englishIn(en, de);
   });
   afterAll(async () => {

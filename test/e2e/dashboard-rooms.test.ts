@@ -44,7 +44,7 @@ describe.skipIf(withoutBrowser)('the rooms of the dashboard', () => {
     await dialog.getByRole('button', { name: 'Replay all that match' }).click();
     await dialog.getByText('2 items are tried again').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('No item has failed for good.').waitFor();
+    await page.getByText('No dead letter has this type and code.').waitFor();
     await page.getByRole('link', { name: 'Show all' }).click();
     await rowOf(page, 'No answer from the depot').waitFor();
     await page.close();

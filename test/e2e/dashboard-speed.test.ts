@@ -103,6 +103,22 @@ describe.skipIf(withoutBrowser)('the dashboard at size', () => {
     await page.close();
   });
 
+  it('a running tree has its rate and the time left in the list, and the server is asked nothing for it', async () => {
+    await createJob(app.url, { type: 'timed', sealed: true, items: Array.from({ length: 500 }, () => ({})) });
+    const page = await browser.newPage({ viewport: desktop });
+    const asked = watch(page);
+    await page.goto(url('/?types=timed'));
+    await page.getByRole('link', { name: 'timed' }).waitFor();
+    await expect
+      .poll(async () => {
+        await work(app.url, 'timed', 1, 'done');
+        return page.locator('.words').allInnerTexts();
+      })
+      .toEqual([expect.stringMatching(/^\d+ of 500 items, \d+%, [\d.,]+ per second, about .+ left$/)]);
+    expect(new Set(asked())).toEqual(new Set(['Trees', 'NewestTrees', 'TreeCount', 'Viewer']));
+    await page.close();
+  });
+
   it('a long list that was left is not read again page by page, and has as many rows in the page as a short one', async () => {
     const page = await browser.newPage({ viewport: desktop });
     const asked = watch(page);

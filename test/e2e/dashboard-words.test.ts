@@ -2,10 +2,11 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, work } from '../support/api.ts';
+import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import {
+  claim,
   excess,
   failAll,
   openDashboard,
@@ -93,6 +94,67 @@ describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
         exact: true,
       })
       .waitFor();
+    await page.close();
+  });
+
+  it.each([
+    ['/dead-letters?type=nobody', 'No dead letter has this type and code.'],
+    ['/workers?type=nobody', 'No held item meets these conditions.'],
+  ])('a filter that nothing meets says so: %s', async (path, words) => {
+    const { page } = await open(path);
+    await page.getByText(words).waitFor();
+    await page.close();
+  });
+
+  it('trees of one type are told apart by a part of their ids', async () => {
+    const ids = [await createJob(app.url, { type: 'twin' }), await createJob(app.url, { type: 'twin' })];
+    const { page } = await open('/?types=twin');
+    for (const id of ids)
+      await page
+        .getByRole('row')
+        .filter({ hasText: `twin …${id.slice(-12, -6)}…` })
+        .waitFor();
+    await page.close();
+  });
+
+  it('each filter of the trees acts at once: a text when it is left', async () => {
+    const { page } = await open('/');
+    await page.getByText('Filter', { exact: true }).click();
+    await page.getByLabel('Type', { exact: true }).fill('ship');
+    await page.getByLabel('Schedule').focus();
+    await page.getByRole('button', { name: 'Remove the filter Type: ship' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0);
+    await page.close();
+  });
+
+  it('queues say how many items wait for other jobs', async () => {
+    await createJob(app.url, {
+      type: 'before',
+      sealed: true,
+      items: [{}],
+      children: [
+        { type: 'gather', name: 'gather', sealed: true, items: [{}] },
+        { type: 'behind', sealed: true, after: ['gather'], items: [{}, {}, {}] },
+      ],
+    });
+    const { page } = await open('/queues?find=behind');
+    await page.getByRole('columnheader', { name: 'Waiting for other jobs' }).waitFor();
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'behind' }) });
+    await expect.poll(() => row.locator('[data-title="Waiting for other jobs"]').innerText()).toBe('3');
+    await page.close();
+  });
+
+  it('a limit that holds something up leads to where it is changed', async () => {
+    await createJob(app.url, { type: 'narrow', items: [{}, {}] });
+    await data(app.url, 'mutation { setQueue(input: { type: "narrow", concurrency: 1 }) { __typename } }');
+    await data(app.url, claim, { type: 'narrow' });
+    const id = await createJob(app.url, { type: 'narrow', items: [{}] });
+    const { page } = await open(`/trees/${id}`);
+    await page.getByRole('link', { name: 'Change the limits of narrow' }).click();
+    await page.getByRole('heading', { name: 'Queue narrow' }).waitFor();
+    await page.getByText('narrow is at its limit of 1 at a time.').waitFor();
+    expect(await page.getByRole('link', { name: 'Change the limits' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Limit' }).waitFor();
     await page.close();
   });
 

@@ -9,6 +9,7 @@ import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import {
+  allViews,
   claim,
   excess,
   failAll,
@@ -17,7 +18,6 @@ import {
   prepare,
   screens,
   screenshot,
-  views,
 } from '../support/dashboard.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
@@ -38,8 +38,8 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
   const open = (path: string, { url = app.url, ...options }: PageOptions & { url?: string } = {}) =>
     openDashboard(browser, url, path, options);
 
-  describe.each(views)('%s, %s', (scheme, device, size) => {
-    it('shows each screen, which axe finds nothing wrong with', async () => {
+  describe.each(allViews)('%s, %s', (scheme, device, size) => {
+    it('shows each screen, which axe finds nothing wrong with', { timeout: 240_000 }, async () => {
       for (const [name, path, shown] of screens(ids)) {
         const { page, problems } = await open(path, { size, scheme });
         await page.getByRole('main').getByText(shown).first().waitFor();

@@ -37,7 +37,7 @@ const others = `
   Job.searchItems.codes Job.searchItems.dedupeKeys Job.searchItems.equals Job.searchItems.from Job.searchItems.path Job.searchItems.text AddCallbacksInput.jobId ImportFileInput.jobId JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after
   Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
-  JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
+  JobItem.id JobItem.payload JobItem.payloadBeginning DeadLetterGroup.items.after HeldItemPlaceInput.itemId JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
   NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id Operation.requestedBy Operation.skippedReason OperationEdge.cursor OperationSelection.codes
   OperationSelection.groupIds OperationSelection.itemIds OperationSelection.jobId OperationSelection.statuses

@@ -357,7 +357,7 @@ export const actions: Readonly<Record<string, Carry>> = {
     await hand.open(`/trees/${id}`);
     await hand.says('3 of 3 items shown');
     await hand.key('End', '[role=slider]');
-    await hand.says('places 1 to 3 of 3');
+    await hand.says('(1 to 3 of 3)');
     await hand.key('Enter');
     await hand.says('"last"');
     return [statusOf(client, id), ['READY', 'READY', 'READY']];

@@ -9,7 +9,7 @@ export const shots = process.env.TEST_SCREENSHOTS;
 if (shots !== undefined) mkdirSync(shots, { recursive: true });
 export const desktop = { width: 1280, height: 800 };
 export const phone = { width: 320, height: 700 };
-const allViews = [
+export const allViews = [
   ['light', 'desktop', desktop],
   ['dark', 'phone', phone],
   ['dark', 'desktop', desktop],
@@ -52,6 +52,16 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 /** By how many pixels a page is wider than the screen. */
 export const excess = (page: Page) =>
   page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+
+/** How long the slowest answer took from when it was asked for, in milliseconds. */
+export const slowestAnswer = (page: Page) =>
+  page.evaluate(() =>
+    Math.max(
+      ...(performance.getEntriesByType('resource') as PerformanceResourceTiming[])
+        .filter(({ name }) => name.endsWith('/graphql'))
+        .map(({ requestStart, responseEnd }) => responseEnd - requestStart),
+    ),
+  );
 
 export const claim = `mutation ($type: String!) {
   claimItems(input: { worker: "test", requests: [{ type: $type, limit: 100 }] }) {

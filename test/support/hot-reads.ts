@@ -5,14 +5,8 @@ import { readNotes } from '../../src/domain/items/item-notes.ts';
 import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
 import { readItemSizes } from '../../src/domain/items/item-sizes.ts';
 import { pendingStatuses } from '../../src/domain/items/item-state.ts';
-import {
-  readFailures,
-  readFailuresAt,
-  readItems,
-  readPayloads,
-  readResults,
-  readStacks,
-} from '../../src/domain/items/read-items.ts';
+import { readFailures, readFailuresAt, readItems, readStacks } from '../../src/domain/items/read-items.ts';
+import { readPayloadBeginnings, readPayloads, readResults } from '../../src/domain/items/read-payloads.ts';
 import type { JobConditions } from '../../src/domain/jobs/job-conditions.ts';
 import { readJobIds, readRankedJobs } from '../../src/domain/jobs/job-pages.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
@@ -70,6 +64,10 @@ export const lists: Readonly<
   },
   payloads: {
     read: (database, subject) => readPayloads(database, keysOf(subject)),
+    reads: ['job_item by job_item_pkey'],
+  },
+  'the beginnings of payloads': {
+    read: (database, subject) => readPayloadBeginnings(database, keysOf(subject), 200),
     reads: ['job_item by job_item_pkey'],
   },
   results: {

@@ -22,6 +22,8 @@ const opens = 5;
 const scrollSeconds = 5;
 /** Pages of the list that are loaded before it scrolls. */
 const listPages = 20;
+/** With all these rows, on the screen or not. */
+const heapLimitMb = 20;
 
 /** Trees without items, complete. $1 is how many. */
 const fillTrees = `
@@ -115,7 +117,7 @@ export async function measureDashboard(bench: Bench): Promise<Report> {
       },
     ],
     verdicts: [
-      ...shown.flatMap(([name, { openMs, frames }]) => [
+      ...shown.flatMap(([name, { openMs, frames, heapMb }]) => [
         atMost({ name: `dashboard: ${name} opens`, limit: 1_000, found: openMs, unit: ' ms', digits: 0 }),
         atMost({
           name: `dashboard: 95 % of the frames of ${name}`,
@@ -123,6 +125,7 @@ export async function measureDashboard(bench: Bench): Promise<Report> {
           found: frames.p95,
           unit: ' ms',
         }),
+        atMost({ name: `dashboard: the heap of ${name}`, limit: heapLimitMb, found: heapMb, unit: ' MB' }),
       ]),
       atMost({
         name: `dashboard: ${bars} moving bars, of a server's core`,

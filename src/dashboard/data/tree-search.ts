@@ -1,4 +1,4 @@
-/** Which trees the first screen shows, as its address says. */
+/** Which trees the first screen shows, and which entries the audit, as the address says. */
 import type { JobFilter, JobOrder, JobOutcome, JobStatus } from '../../generated/dashboard-first.ts';
 
 export const statuses = ['WAITING', 'RUNNING', 'COMPLETED', 'CANCELLED'] as const satisfies JobStatus[];
@@ -50,6 +50,20 @@ export const toTreesSearch = (given: Given): TreesSearch => ({
   failures: typeof given.failures === 'boolean' ? given.failures : undefined,
   schedule: text(given.schedule),
   order: list(given.order, orders)?.[0],
+});
+
+export interface AuditSearch {
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+export const toAuditSearch = ({ actor, action, since, until }: Given): AuditSearch => ({
+  actor: text(actor),
+  action: text(action),
+  since: time(since),
+  until: time(until),
 });
 
 export const toFilter = (search: TreesSearch): JobFilter => ({

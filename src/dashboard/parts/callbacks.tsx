@@ -27,7 +27,7 @@ export function Deliveries({ filter }: { filter: CallbackDeliveryFilter }) {
   const live = useAnswer(LiveCallbackDeliveries, { filter });
   const columns: readonly Column<CallbackDeliveryRowFragment>[] = [
     { title: t.callbacks.endpoint, grow: 2, cell: ({ endpoint }) => endpoint },
-    { title: t.callbacks.event, cell: ({ event }) => event },
+    { title: t.callbacks.event, cell: ({ event }) => t.callbacks.events[event] },
     { title: t.callbacks.status, cell: ({ status }) => <State state={status} /> },
     { title: t.callbacks.attempts, isNumber: true, cell: ({ attemptCount }) => attemptCount },
     {

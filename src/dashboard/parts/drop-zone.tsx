@@ -1,8 +1,8 @@
 /** Takes a file and uploads it part by part: what a lost connection interrupts goes on where it was. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { upload } from '../../client/upload.ts';
 import { credentials, url } from '../data/connection.ts';
+import { askAgain } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatBytes } from '../texts/formats.ts';
 import { Problem } from './ask.tsx';
@@ -74,7 +74,6 @@ export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => voi
 }
 
 function useUpload(onUploaded: (uploadId: string) => void) {
-  const queries = useQueryClient();
   const ending = useRef<AbortController>(undefined);
   const [sending, setSending] = useState<Sending>();
   const [error, setError] = useState<Error>();
@@ -91,7 +90,7 @@ function useUpload(onUploaded: (uploadId: string) => void) {
       const endpoint = { url, fetch, credentials, retryMs, timeoutMs, onRetry };
       const onProgress = (sent: number) => setSending({ file, sent, isRetrying: false });
       const { id } = await upload(endpoint, file, { signal, onProgress });
-      void queries.invalidateQueries();
+      askAgain();
       onUploaded(id);
     } catch (cause) {
       if (!signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)));

@@ -8,7 +8,10 @@ import { State } from './progress.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 import { Time } from './time.tsx';
 
-export type ItemRow = NonNullable<ItemsQuery['job']>['items']['nodes'][number];
+export type ItemRow = NonNullable<ItemsQuery['job']>['items']['nodes'][number] & {
+  /** Where it tells items apart. */
+  readonly payloadBeginning?: string | null;
+};
 
 /** What tells items apart: the number of an item in its job. */
 export const shortId = (id: string) => id.replace(/^.*:/, '');
@@ -32,10 +35,12 @@ export function ItemTable({ items, more, onShown }: ItemTableProps) {
       title: t.item.title,
       grow: 2,
       cell: (item) => (
-        <Link to="/items/$id" params={{ id: item.id }}>
-          {shortId(item.id)}
-          {item.dedupeKey != null && <span className="quiet"> {item.dedupeKey}</span>}
-        </Link>
+        <>
+          <Link to="/items/$id" params={{ id: item.id }}>
+            {shortId(item.id)}
+          </Link>
+          <span className="quiet"> {item.dedupeKey ?? beginningOf(item.payloadBeginning ?? '')}</span>
+        </>
       ),
     },
     { title: t.trees.outcome, cell: (item) => <State state={item.status} /> },

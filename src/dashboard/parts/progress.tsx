@@ -1,4 +1,5 @@
 /** How far something is: a bar whose parts are told by pattern as well as colour, and the same in words. */
+import type { ReactNode } from 'react';
 import { formatCount } from '../texts/formats.ts';
 import { useTexts } from '../texts/texts.ts';
 
@@ -12,7 +13,14 @@ export interface Counts {
 }
 
 /** Until a job is sealed its end is hatched, since more items may come. */
-export function ProgressBar({ counts, isOpen, label }: { counts: Counts; isOpen: boolean; label: string }) {
+export function ProgressBar(props: {
+  readonly counts: Counts;
+  readonly isOpen: boolean;
+  readonly label: string;
+  /** What the words end with. */
+  readonly children?: ReactNode;
+}) {
+  const { counts, isOpen, label, children } = props;
   const t = useTexts();
   const { itemCount, itemProgress, succeeded, failed, cancelled, percent } = counts;
   const share = (count: number) => `${itemCount === 0 ? 0 : (100 * count) / itemCount}%`;
@@ -40,7 +48,10 @@ export function ProgressBar({ counts, isOpen, label }: { counts: Counts; isOpen:
         <span className="failed" style={{ inlineSize: share(failed) }} />
         <span className="cancelled" style={{ inlineSize: share(cancelled) }} />
       </div>
-      <span className="words">{text}</span>
+      <span className="words">
+        {text}
+        {children}
+      </span>
     </div>
   );
 }

@@ -19,14 +19,16 @@ import { CopyButton } from './copy.tsx';
 import { DiscardItem, ReplayItem } from './dead-item.tsx';
 import { shortId } from './items.tsx';
 
-/** With `treeId` of a tree, otherwise of an item, whose screen has what changes its state already. */
+interface Place {
+  /** Of a tree, otherwise of an item or a queue, whose screens have what changes their states already. */
+  readonly treeId?: string | undefined;
+  readonly isQueue?: boolean;
+}
+
 export function Standstills({
   standstills,
-  treeId,
-}: {
-  standstills: readonly StandstillFragment[];
-  treeId?: string | undefined;
-}) {
+  ...place
+}: Place & { standstills: readonly StandstillFragment[] }) {
   const t = useTexts();
   const told = standstills.filter(({ reason }) => !over.has(reason));
   if (told.length === 0) return null;
@@ -36,7 +38,7 @@ export function Standstills({
       <ul>
         {told.map((standstill) => (
           <li key={`${standstill.reason} ${standstill.type}`}>
-            <Sentence standstill={standstill} treeId={treeId} />
+            <Sentence standstill={standstill} {...place} />
           </li>
         ))}
       </ul>
@@ -67,8 +69,11 @@ const isPlain = /^[\w.-]+$/;
 /** What the state says already. */
 const over: ReadonlySet<string> = new Set(['COMPLETE', 'CANCELLED', 'FAILED']);
 
-function Sentence({ standstill, treeId }: { standstill: StandstillFragment; treeId: string | undefined }) {
+type Told = Place & { readonly standstill: StandstillFragment };
+
+function Sentence({ standstill, ...place }: Told) {
   const t = useTexts();
+  const { treeId } = place;
   const { reason, type, itemCount, hasMore, item, head, waitsFor } = standstill;
   const awaited = waitsFor.map((job) => job.type).join(', ');
   return (
@@ -105,7 +110,7 @@ function Sentence({ standstill, treeId }: { standstill: StandstillFragment; tree
           </Link>{' '}
         </span>
       ))}
-      <Remedy standstill={standstill} treeId={treeId} />
+      <Remedy standstill={standstill} {...place} />
     </>
   );
 }
@@ -134,14 +139,14 @@ function Limits({ type }: { type: string }) {
   return (
     mayList && (
       <Link to="/queues/$type" params={{ type }}>
-        {t.standstill.raise}
+        {t.standstill.raise(type)}
       </Link>
     )
   );
 }
 
 /** The one thing that ends this standstill, for those who may. */
-function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId: string | undefined }) {
+function Remedy({ standstill, treeId, isQueue = false }: Told) {
   const t = useTexts();
   const { reason, type, job, head } = standstill;
   switch (reason) {
@@ -164,7 +169,7 @@ function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId
       );
     case 'RATE_LIMIT':
     case 'CONCURRENCY_LIMIT':
-      return <Limits type={type} />;
+      return isQueue ? null : <Limits type={type} />;
     case 'KEY_HELD':
       return head == null ? null : (
         <>

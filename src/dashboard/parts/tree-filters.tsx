@@ -218,25 +218,22 @@ function Checks<T extends string>(props: {
   );
 }
 
+/** Like all other filters it acts at once: with Enter, or when it is left. */
 function Entry({ label, onEnter }: { label: string; onEnter: (text: string) => void }) {
-  const t = useTexts();
+  const enter = (input: HTMLInputElement) => {
+    const text = input.value.trim();
+    input.value = '';
+    if (text !== '') onEnter(text);
+  };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const text = String(new FormData(event.currentTarget).get('text')).trim();
-        event.currentTarget.reset();
-        if (text !== '') onEnter(text);
-      }}
-    >
-      <label>
-        {label}
-        <input name="text" type="text" />
-      </label>
-      <button type="submit" aria-label={`${t.treeFilters.apply}: ${label}`}>
-        {t.treeFilters.apply}
-      </button>
-    </form>
+    <label>
+      {label}
+      <input
+        enterKeyHint="done"
+        onBlur={({ currentTarget }) => enter(currentTarget)}
+        onKeyDown={({ key, currentTarget }) => key === 'Enter' && enter(currentTarget)}
+      />
+    </label>
   );
 }
 

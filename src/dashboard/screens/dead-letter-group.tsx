@@ -2,12 +2,14 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useRef } from 'react';
 import {
+  DeadItems,
   Discard,
   LiveDeadLetterGroup,
   type LiveDeadLetterGroupSubscription,
   Note,
   Replay,
 } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
 import { BarsWithAxes } from '../parts/bars.tsx';
@@ -18,7 +20,7 @@ import { useDraft } from '../parts/draft.ts';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { ItemTable, shortId } from '../parts/items.tsx';
-import { LiveAnswer } from '../parts/live-list.tsx';
+import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
 import { reverse } from '../parts/undo.tsx';
@@ -101,10 +103,24 @@ function Facing({ group }: { group: Group }) {
         </>
       )}
       <h2>{t.deadLetters.items}</h2>
-      <ItemTable items={group.items} />
+      <Items group={group} />
     </>
   );
 }
+
+function Items({ group: { id, items } }: { group: Group }) {
+  const { rows, more } = useContinued(items, {
+    keyOf: idOf,
+    pageSize: 100,
+    read: async (last) => {
+      const { node } = await ask(DeadItems, { id, after: last.id });
+      return node != null && 'items' in node ? node.items : [];
+    },
+  });
+  return <ItemTable items={rows} more={more} />;
+}
+
+const idOf = ({ id }: { readonly id: string }) => id;
 
 function Actions({ group }: { group: Group }) {
   const t = useTexts();

@@ -160,7 +160,7 @@ function Groups({ groups, chosen }: { groups: readonly GroupRowFragment[]; chose
       rows={rows}
       columns={columns}
       keyOf={idOf}
-      empty={t.deadLetters.empty}
+      empty={chosen.types === null && chosen.codes === null ? t.deadLetters.empty : t.deadLetters.noMatch}
       more={more}
     />
   );

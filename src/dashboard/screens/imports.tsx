@@ -5,34 +5,33 @@ import {
   BadLines,
   type ImportStateFragment,
   Imports,
-  type ImportsQuery,
+  type ImportRowFragment as Job,
+  LiveImports,
+  LiveUploads,
+  type UploadRowFragment as Stored,
   Uploads,
-  type UploadsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { messageOf } from '../data/message-of.ts';
-import { useImport } from '../data/use-import.ts';
 import { useMay } from '../data/viewer.ts';
-import { Answer, Problem } from '../parts/ask.tsx';
+import { Problem } from '../parts/ask.tsx';
 import { DropZone } from '../parts/drop-zone.tsx';
 import { ImportDialog } from '../parts/import-dialog.tsx';
 import { shortId } from '../parts/items.tsx';
 import { stringify } from '../parts/json.ts';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { LivePages } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatBytes } from '../texts/formats.ts';
 
-type Job = NonNullable<ImportsQuery['imports']>['nodes'][number];
-type Stored = NonNullable<UploadsQuery['uploads']>['nodes'][number];
-
 export default function ImportsScreen() {
   const t = useTexts();
   const mayCreate = useMay()('CREATE');
   const [chosen, setChosen] = useState<string>();
-  const pages = usePages(Imports, {}, (data) => data.imports);
+  const live = useAnswer(LiveImports, {});
   const columns: readonly Column<Job>[] = [
     {
       title: t.trees.type,
@@ -43,13 +42,21 @@ export default function ImportsScreen() {
         </Link>
       ),
     },
-    { title: t.imports.status, grow: 2, cell: (job) => <Live job={job} show={Reading} /> },
+    {
+      title: t.imports.status,
+      grow: 2,
+      cell: ({ import: state }) => state != null && <Reading state={state} />,
+    },
     {
       title: t.imports.items,
       isNumber: true,
-      cell: (job) => <Live job={job} show={({ state }) => <Count count={state.items} />} />,
+      cell: ({ import: state }) => state != null && <Count count={state.items} />,
     },
-    { title: t.imports.bad, grow: 1, cell: (job) => <Live job={job} show={Bad} /> },
+    {
+      title: t.imports.bad,
+      grow: 1,
+      cell: (job) => job.import != null && <Bad job={job} badLines={job.import.badLines} />,
+    },
     { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
@@ -59,34 +66,28 @@ export default function ImportsScreen() {
       {chosen !== undefined && (
         <ImportDialog key={chosen} uploadId={chosen} onClose={() => setChosen(undefined)} />
       )}
-      <Answer query={pages}>
-        {() => (
+      <LivePages
+        live={live}
+        edgesOf={({ imports }) => imports?.edges}
+        read={async (after) => (await ask(Imports, { after })).imports?.edges}
+      >
+        {(rows, more) => (
           <Table
             label={t.imports.title}
-            rows={nodesOf(pages)}
+            rows={rows}
             columns={columns}
             keyOf={({ id }) => id}
             empty={t.imports.empty}
-            more={<More pages={pages} />}
+            more={more}
           />
         )}
-      </Answer>
+      </LivePages>
       {mayCreate && <Stores onChoose={setChosen} />}
     </>
   );
 }
 
-interface Shown {
-  readonly job: Job;
-  readonly state: ImportStateFragment;
-}
-
-function Live({ job, show: Show }: { job: Job; show: (shown: Shown) => React.ReactNode }) {
-  const state = useImport(job);
-  return state == null ? null : <Show job={job} state={state} />;
-}
-
-function Reading({ state: { status, bytesRead, size, error } }: Shown) {
+function Reading({ state: { status, bytesRead, size, error } }: { state: ImportStateFragment }) {
   const t = useTexts();
   const words = t.imports.read(formatBytes(bytesRead), formatBytes(size));
   return (
@@ -99,7 +100,7 @@ function Reading({ state: { status, bytesRead, size, error } }: Shown) {
   );
 }
 
-function Bad({ job, state: { badLines } }: Shown) {
+function Bad({ job, badLines }: { job: Job; badLines: number }) {
   const t = useTexts();
   const [error, setError] = useState<Error>();
   if (badLines === 0) return null;
@@ -142,7 +143,7 @@ async function readBadLines(jobId: string): Promise<string[]> {
 
 function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
   const t = useTexts();
-  const pages = usePages(Uploads, {}, (data) => data.uploads);
+  const live = useAnswer(LiveUploads, {});
   const columns: readonly Column<Stored>[] = [
     { title: t.imports.upload, grow: 2, cell: ({ id, name }) => name ?? t.imports.noName(shortId(id)) },
     {
@@ -170,18 +171,22 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
     <section aria-label={t.imports.uploads}>
       <h2>{t.imports.uploads}</h2>
       <p className="quiet">{t.imports.uploadsIntro}</p>
-      <Answer query={pages}>
-        {() => (
+      <LivePages
+        live={live}
+        edgesOf={({ uploads }) => uploads?.edges}
+        read={async (after) => (await ask(Uploads, { after })).uploads?.edges}
+      >
+        {(rows, more) => (
           <Table
             label={t.imports.uploads}
-            rows={nodesOf(pages)}
+            rows={rows}
             columns={columns}
             keyOf={({ id }) => id}
             empty={t.imports.noUploads}
-            more={<More pages={pages} />}
+            more={more}
           />
         )}
-      </Answer>
+      </LivePages>
     </section>
   );
 }

@@ -1,21 +1,39 @@
 /** Serialize keys with the longest lines, and the item that each waits for. */
 import { Link } from '@tanstack/react-router';
-import { LiveSerializeKeys, type LiveSerializeKeysSubscription } from '../../generated/dashboard.ts';
+import { type KeyRowFragment as Key, LiveSerializeKeys, SerializeKeys } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { messageOf } from '../data/message-of.ts';
 import { useMay } from '../data/viewer.ts';
 import { DiscardItem, ReplayItem } from '../parts/dead-item.tsx';
 import { beginningOf, shortId } from '../parts/items.tsx';
-import { LiveAnswer } from '../parts/live-list.tsx';
+import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useTexts } from '../texts/all.ts';
 
-type Key = NonNullable<LiveSerializeKeysSubscription['live']['serializeKeys']>[number];
-
 export default function KeysScreen() {
   const t = useTexts();
   const live = useAnswer(LiveSerializeKeys, {});
+  return (
+    <>
+      <h1>{t.keys.title}</h1>
+      <LiveAnswer live={live}>{({ serializeKeys }) => <Keys keys={serializeKeys ?? none} />}</LiveAnswer>
+    </>
+  );
+}
+
+const none: readonly never[] = [];
+const keyOf = ({ key }: Key) => key;
+
+function Keys({ keys }: { keys: readonly Key[] }) {
+  const t = useTexts();
+  const { rows, more } = useContinued(keys, {
+    keyOf,
+    pageSize: 200,
+    read: async ({ blocked, key }) =>
+      (await ask(SerializeKeys, { after: { blocked, key } })).serializeKeys ?? none,
+  });
   const maySettle = useMay()('SETTLE');
   const columns: readonly Column<Key>[] = [
     { title: t.keys.key, grow: 3, cell: ({ key }) => key },
@@ -54,19 +72,13 @@ export default function KeysScreen() {
     },
   ];
   return (
-    <>
-      <h1>{t.keys.title}</h1>
-      <LiveAnswer live={live}>
-        {({ serializeKeys }) => (
-          <Table
-            label={t.keys.title}
-            rows={serializeKeys ?? []}
-            columns={columns}
-            keyOf={({ key }) => key}
-            empty={t.keys.empty}
-          />
-        )}
-      </LiveAnswer>
-    </>
+    <Table
+      label={t.keys.title}
+      rows={rows}
+      columns={columns}
+      keyOf={keyOf}
+      empty={t.keys.empty}
+      more={more}
+    />
   );
 }

@@ -45,7 +45,7 @@ export default function QueueScreen() {
           queue != null && (
             <>
               <State queue={queue} />
-              <Standstills standstills={queue.standstills} />
+              <Standstills standstills={queue.standstills} isQueue />
               <h2>{t.queues.settings}</h2>
               <Limits queue={queue} />
               <QueueSettings key={type} queue={queue} />
@@ -62,6 +62,9 @@ export default function QueueScreen() {
     </>
   );
 }
+
+/** The most that one answer names. */
+const mostWorkers = 1_000;
 
 /** What else there is of the type. */
 function Links({ type, workers }: { type: string; workers: number | undefined }) {
@@ -86,7 +89,7 @@ function Links({ type, workers }: { type: string; workers: number | undefined })
       </Link>
       <Link to="/workers">
         {t.nav.workers}
-        {workers !== undefined && ` (${formatCount(workers)})`}
+        {workers !== undefined && ` (${formatCount(workers)}${workers < mostWorkers ? '' : '+'})`}
       </Link>
       {may('SURVEY') && <Link to="/keys">{t.nav.keys}</Link>}
       {may('SURVEY') && <Link to="/schedules">{t.nav.schedules}</Link>}

@@ -109,9 +109,14 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
 
 function columnsOf(known: ReadonlyMap<string, Queue>, t: Texts): readonly Column<Row>[] {
   const stateOf = (row: Row): Queue | Total | undefined => ('type' in row ? known.get(row.type) : row.total);
-  const column = (title: string, of: (state: Queue | Total) => ReactNode): Column<Row> => ({
+  const column = (
+    title: string,
+    of: (state: Queue | Total) => ReactNode,
+    more: Partial<Column<Row>> = {},
+  ): Column<Row> => ({
     title,
     isNumber: true,
+    ...more,
     cell: (row) => {
       const state = stateOf(row);
       return state === undefined ? '' : of(state);
@@ -140,6 +145,9 @@ function columnsOf(known: ReadonlyMap<string, Queue>, t: Texts): readonly Column
     column(t.queues.running, ({ running }) => <Count count={running} />),
     column(t.queues.scheduled, ({ scheduled }) => <Count count={scheduled} />),
     column(t.queues.retrying, ({ retrying }) => <Count count={retrying} />),
+    column(t.queues.waiting, ({ waiting }) => <Count count={waiting} />, {
+      only: (row) => (stateOf(row)?.waiting ?? 0) > 0,
+    }),
     column(t.queues.blocked, ({ blocked }) => <Count count={blocked} />),
     column(t.queues.rate, ({ figures: { perSecond } }) => formatTenths(perSecond)),
     column(t.queues.wait, ({ figures: { wait } }) => formatPercentiles(wait)),

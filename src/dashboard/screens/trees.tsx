@@ -19,6 +19,7 @@ const gapMs = 2_000;
 
 /** Not in the first view: the list comes first. */
 const TreeFilters = lazy(() => import('../parts/tree-filters.tsx'));
+const TreeRate = lazy(() => import('../parts/tree-rate.tsx'));
 
 export function TreesScreen() {
   const t = useTexts();
@@ -40,10 +41,14 @@ export function TreesScreen() {
       title: t.trees.type,
       grow: 2,
       cell: (tree) => (
-        <Link to="/trees/$id" params={{ id: tree.id }}>
-          {tree.type}
-          {tree.dedupeKey != null && <span className="quiet"> {tree.dedupeKey}</span>}
-        </Link>
+        <>
+          <Link to="/trees/$id" params={{ id: tree.id }}>
+            {tree.type}
+            {tree.dedupeKey != null && <span className="quiet"> {tree.dedupeKey}</span>}
+          </Link>
+          {/* All roots have the same end. */}
+          {tree.dedupeKey == null && <span className="quiet"> …{tree.id.slice(-12, -6)}…</span>}
+        </>
       ),
     },
     {
@@ -120,10 +125,20 @@ function TreeBar(props: { tree: TreeRowFragment; isTold: boolean; since: TreeSta
   const counts = since !== undefined && known != null && since.revision > known.revision ? since : known;
   if (counts == null) return null;
   const state = stateOf(tree, counts);
+  const isOpen = counts.unsealedJobs > 0;
   return (
     <div className="tree-bar">
       <State state={state} />
-      <ProgressBar counts={counts} isOpen={counts.unsealedJobs > 0} label={t.trees.progress} />
+      <ProgressBar counts={counts} isOpen={isOpen} label={t.trees.progress}>
+        {state === 'RUNNING' && (
+          <Suspense>
+            <TreeRate
+              done={counts.itemProgress}
+              left={isOpen ? undefined : counts.itemCount - counts.itemProgress}
+            />
+          </Suspense>
+        )}
+      </ProgressBar>
     </div>
   );
 }

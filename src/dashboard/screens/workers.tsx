@@ -2,8 +2,10 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useRef } from 'react';
 import {
+  HeldItems as HeldItemsQuery,
+  type HeldItemsQueryVariables,
+  type HeldRowFragment as HeldRow,
   LiveHeldItems,
-  type LiveHeldItemsSubscription,
   LiveWorkerNames,
   LiveWorkers,
   type LiveWorkersSubscription,
@@ -20,7 +22,6 @@ import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 
 type Types = NonNullable<LiveWorkersSubscription['live']['workers']>[number]['types'];
-type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[number];
 
 export default function WorkersScreen() {
   const t = useTexts();
@@ -28,11 +29,12 @@ export default function WorkersScreen() {
   const { slow = false, worker, type } = search;
   const navigate = useNavigate({ from: '/workers' });
   const workers = useAnswer(LiveWorkerNames, {});
-  const items = useAnswer(LiveHeldItems, {
+  const wanted: Held = {
     slowOnly: slow,
     types: type === undefined ? null : [type],
     workers: worker === undefined ? null : [worker],
-  });
+  };
+  const items = useAnswer(LiveHeldItems, wanted);
   return (
     <>
       <h1>{t.workers.title}</h1>
@@ -54,13 +56,28 @@ export default function WorkersScreen() {
           </Link>
         </p>
       )}
-      <LiveAnswer live={items}>{({ heldItems }) => <HeldItems items={heldItems ?? none} />}</LiveAnswer>
+      <LiveAnswer live={items}>
+        {({ heldItems }) => (
+          <HeldItems key={JSON.stringify(wanted)} items={heldItems ?? none} wanted={wanted} />
+        )}
+      </LiveAnswer>
     </>
   );
 }
 
-function HeldItems({ items }: { items: readonly HeldRow[] }) {
+type Held = Omit<HeldItemsQueryVariables, 'after'>;
+
+const itemOf = ({ itemId }: HeldRow) => itemId;
+
+function HeldItems({ items, wanted }: { items: readonly HeldRow[]; wanted: Held }) {
   const t = useTexts();
+  const isAll = !wanted.slowOnly && wanted.types == null && wanted.workers == null;
+  const { rows, more } = useContinued(items, {
+    keyOf: itemOf,
+    pageSize: 200,
+    read: async ({ claimedAt, itemId }) =>
+      (await ask(HeldItemsQuery, { ...wanted, after: { claimedAt, itemId } })).heldItems ?? none,
+  });
   const columns: readonly Column<HeldRow>[] = [
     {
       title: t.workers.item,
@@ -87,10 +104,11 @@ function HeldItems({ items }: { items: readonly HeldRow[] }) {
   return (
     <Table
       label={t.workers.held}
-      rows={items}
+      rows={rows}
       columns={columns}
-      keyOf={({ itemId }) => itemId}
-      empty={t.workers.emptyHeld}
+      keyOf={itemOf}
+      empty={isAll ? t.workers.emptyHeld : t.workers.noMatch}
+      more={more}
     />
   );
 }

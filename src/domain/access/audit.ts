@@ -138,6 +138,7 @@ export interface AuditFilter {
   readonly action?: string | null | undefined;
   readonly subject?: string | null | undefined;
   readonly since?: Date | null | undefined;
+  readonly until?: Date | null | undefined;
 }
 
 export interface AuditKey {
@@ -152,7 +153,7 @@ const last: AuditKey = { at: new Date(253_402_300_799_000), id: 'ffffffff-ffff-f
 export async function listAudit(
   database: Queries,
   tenant: string | null,
-  { actor, action, subject, since }: AuditFilter,
+  { actor, action, subject, since, until }: AuditFilter,
   { after = last, before = firstKey, take, backwards }: Range<AuditKey>,
 ): Promise<AuditEntry[]> {
   const values: unknown[] = [after.at, after.id, before.at, before.id, take];
@@ -172,9 +173,12 @@ export async function listAudit(
           `subjects && $${values.push(storedSubjects(tenant, checkText(subject, 'filter.subject', maxNameLength)))}`,
         ]),
     ...(since == null ? [] : [`at >= $${values.push(checkInstant(since, 'filter.since'))}`]),
+    ...(until == null ? [] : [`at < $${values.push(checkInstant(until, 'filter.until'))}`]),
   ];
   const direction = backwards ? 'asc' : 'desc';
-  const given = [tenant, actor, action, subject, since].map((value) => (value == null ? 0 : 1)).join('');
+  const given = [tenant, actor, action, subject, since, until]
+    .map((value) => (value == null ? 0 : 1))
+    .join('');
   const { rows } = await database.pool.query<AuditEntry>({
     name: `list_audit/${given}/${direction}`,
     text: `select id, at, actor, action, subjects, address, outcome from jobtree.audit_entry

@@ -60,7 +60,8 @@ interface ItemRow {
   readonly result?: string | null;
 }
 
-const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
+/** The keys of `toValues`, as a table. */
+export const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
 
 /** Finds the entry or lease that has an item without an outcome: each has at most 128 items. */
 const around = `job_id = i.job_id and position between i.position - 127 and i.position and position + count > i.position`;
@@ -74,7 +75,7 @@ export const cancellation = `left join lateral (
              limit 1
            ) c on true`;
 
-function toValues(keys: readonly ItemKey[]): [string[], number[]] {
+export function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
@@ -193,38 +194,8 @@ function toKey(jobId: string | null | undefined, position: number | null | undef
 }
 
 /** The text is copied into the answer unparsed. */
-function asJson(text: string | null | undefined): JsonText | null | undefined {
+export function asJson(text: string | null | undefined): JsonText | null | undefined {
   return text == null ? text : new JsonText(text);
-}
-
-/** The payload of each item, in the order of the keys. */
-export async function readPayloads(
-  database: Queries,
-  keys: readonly ItemKey[],
-): Promise<(JsonText | null | undefined)[]> {
-  const { rows } = await database.pool.query<{ payload: string | null }>({
-    name: 'read_payloads',
-    text: `select i.payload::text ${requested}
-           left join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-           order by u.n`,
-    values: toValues(keys),
-  });
-  return rows.map(({ payload }) => asJson(payload));
-}
-
-/** The result of each item, in the order of the keys; null where there is none. */
-export async function readResults(
-  database: Queries,
-  keys: readonly ItemKey[],
-): Promise<(JsonText | null | undefined)[]> {
-  const { rows } = await database.pool.query<{ result: string | null }>({
-    name: 'read_results',
-    text: `select o.result::text ${requested}
-           left join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position and not o.failed
-           order by u.n`,
-    values: toValues(keys),
-  });
-  return rows.map(({ result }) => asJson(result));
 }
 
 /** One failed attempt. */

@@ -257,15 +257,33 @@ export async function readTreeDeadLetters(
   });
 }
 
-/** Items of a group, the newest dead letter first. */
+/** Items of a group, the newest dead letter first; only those after one of them, if that is given. */
 export async function readDeadItems(
   database: Queries,
-  { groupId, first }: { groupId: string; first: number },
+  { groupId, first, after = null }: { groupId: string; first: number; after?: ItemKey | null },
 ): Promise<ItemKey[]> {
+  const diedAt = after && (await readDeath(database, groupId, after));
   const { rows } = await database.pool.query<{ job_id: string; position: number }>({
-    name: 'read_dead_items',
-    text: `select job_id, position from jobtree.dead_letter where fingerprint = $1 order by died_at desc, job_id, position limit $2`,
-    values: [groupId, first],
+    name: `read_dead_items/${after !== null}`,
+    text: `select job_id, position from jobtree.dead_letter
+           where fingerprint = $1 ${after === null ? '' : 'and died_at <= $3 and (died_at < $3 or (job_id, position) > ($4::uuid, $5::bigint))'}
+           order by died_at desc, job_id, position limit $2`,
+    values: [groupId, first, ...(after === null ? [] : [diedAt, after.jobId, after.position])],
   });
   return rows.map(({ job_id: jobId, position }) => ({ jobId, position }));
+}
+
+/** When an item of the group failed for good. */
+async function readDeath(database: Queries, groupId: string, { jobId, position }: ItemKey): Promise<Date> {
+  const { rows } = await database.pool.query<{ at: Date }>({
+    name: 'read_death',
+    text: 'select died_at as at from jobtree.dead_letter where fingerprint = $1 and job_id = $2 and position = $3',
+    values: [groupId, jobId, position],
+  });
+  if (rows[0] === undefined)
+    throw new InvalidInputError(
+      'after is no dead letter of the group: it was replayed or discarded meanwhile. Query again from the start.',
+      'after',
+    );
+  return rows[0].at;
 }

@@ -46,6 +46,7 @@ const AuditFilter = builder.inputType('AuditFilter', {
       description: 'Only entries that have this among their subjects, such as the id of a job.',
     }),
     since: t.field({ type: 'DateTime', description: 'Only actions at this time or later.' }),
+    until: t.field({ type: 'DateTime', description: 'Only actions before this time.' }),
   }),
 });
 

@@ -1,9 +1,9 @@
 import { type HeldItem as HeldItemState, readHeldItems } from '../../domain/claims/held-items.ts';
-import { checkBatch, checkName } from '../../domain/values/checks.ts';
+import { checkBatch, checkInstant, checkName } from '../../domain/values/checks.ts';
 import { itemIdOf } from '../../domain/values/ids.ts';
 import { maxNameLength } from '../../domain/values/limits.ts';
 import { builder } from '../core/builder.ts';
-import { encodeGlobalId } from '../core/global-id.ts';
+import { encodeGlobalId, itemKeyOf } from '../core/global-id.ts';
 import { checkFirst, firstComplexity, firstDescription } from '../core/pages.ts';
 import { shownTypes } from '../core/scope.ts';
 import { isSlow } from '../figures/figures.ts';
@@ -50,12 +50,21 @@ const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
   }),
 });
 
+const HeldItemPlaceInput = builder.inputType('HeldItemPlaceInput', {
+  description: 'A place in the list of held items: that of an item, which may have been finished since.',
+  fields: (t) => ({
+    claimedAt: t.field({ type: 'DateTime', required: true, description: 'When it was claimed.' }),
+    itemId: t.id({ required: true, description: 'The id of the item.' }),
+  }),
+});
+
 builder.queryField('heldItems', (t) =>
   t.field({
     authScopes: { may: 'list' },
     type: [HeldItem],
     complexity: firstComplexity,
-    description: 'Items that workers hold, those held longest first.',
+    description:
+      'Items that workers hold, those held longest first. If there are more than 1,000, query again after the last one.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       workers: t.arg.stringList({ description: 'Only items that these workers hold: 1 to 1,000 names.' }),
@@ -64,9 +73,10 @@ builder.queryField('heldItems', (t) =>
         defaultValue: false,
         description: 'Only slow items. Default: false.',
       }),
+      after: t.arg({ type: HeldItemPlaceInput, description: 'Only items that come after this place.' }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
-    resolve: async (_, { types, workers, slowOnly, first }, context) => {
+    resolve: async (_, { types, workers, slowOnly, after, first }, context) => {
       const take = checkFirst({ first });
       if (workers != null) {
         checkBatch(workers.length, 'workers');
@@ -78,6 +88,13 @@ builder.queryField('heldItems', (t) =>
           types: await shownTypes(context, checkTypes(types)),
           workers: workers ?? null,
           slowOnly,
+          after:
+            after == null
+              ? null
+              : {
+                  claimedAt: checkInstant(after.claimedAt, 'after.claimedAt'),
+                  item: itemKeyOf(after.itemId, 'after.itemId'),
+                },
         },
         take,
       );

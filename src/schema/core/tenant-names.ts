@@ -33,7 +33,7 @@ const given = `
   ResumeScheduleInput.name RotateCallbackSecretInput.name RunScheduleInput.name ScheduleInput.name SetQueueInput.type
   SkipOccurrenceInput.name WorkerInput.name
   Query.callbackEndpoints.after Query.deadLetterDigest.types Query.deadLetterGroups.types Query.filePreview.type Query.heldItems.types Query.heldItems.workers
-  Query.imports.type Query.jobByDedupeKey.type Query.queue.type Query.queueTotal.types Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys
+  Query.imports.type Query.jobByDedupeKey.type Query.queue.type Query.queueTotal.types Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys SerializeKeyPlaceInput.key
   Query.typeSchemas.type Query.typesWithSchemas.after
   Query.workers.after Query.workers.types Subscription.queues.types Subscription.workAvailable.types`;
 

@@ -12,7 +12,7 @@ import { type ListOrder, pageSize, readPage } from '../core/pages.ts';
 import { sees, shownTypes } from '../core/scope.ts';
 import { selectedFields } from '../core/selection.ts';
 import type { Services } from '../core/services.ts';
-import { groupIds, loadItems, logs, notes, payloads, results } from './read-items.ts';
+import { beginnings, groupIds, loadItems, logs, notes, payloads, results } from './read-items.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'The status of an item. Until it is SUCCEEDED, FAILED or CANCELLED, it is pending.',
@@ -87,6 +87,12 @@ builder.objectType(JobItem, {
       description: 'The work to do, as the producer gave it.',
       resolve: (item, _, context) =>
         item.payload === undefined ? payloads(context).load(item) : item.payload,
+    }),
+    payloadBeginning: t.string({
+      nullable: true,
+      description:
+        'The first 200 characters of its payload, as JSON: for lists, to tell items apart. Null for payloads of more than 100 kB.',
+      resolve: (item, _, context) => beginnings(context).load(item),
     }),
     result: t.field({
       seenBy: 'RESULTS',

@@ -2,7 +2,8 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts';
 import { readNotes } from '../../domain/items/item-notes.ts';
-import { type Item, readItems, readPayloads, readResults } from '../../domain/items/read-items.ts';
+import { type Item, readItems } from '../../domain/items/read-items.ts';
+import { readPayloadBeginnings, readPayloads, readResults } from '../../domain/items/read-payloads.ts';
 import { readGroupIds } from '../../domain/operations/dead-letters.ts';
 import type { ItemKey } from '../../domain/values/ids.ts';
 import { maxBatch } from '../../domain/values/limits.ts';
@@ -19,6 +20,7 @@ const withoutDetails = new Set([
   'job',
   'status',
   'payload',
+  'payloadBeginning',
   'result',
   'childItems',
   'cursor',
@@ -103,6 +105,10 @@ export const payloads = createLoader(async (keys: readonly ItemKey[], context) =
   (await takesPart(keys, 'payload', context))
     ? readPayloads(context.engine.database, keys)
     : keys.map(() => null),
+);
+/** For lists, which tell items apart by it. */
+export const beginnings = createLoader((keys: readonly ItemKey[], { engine }) =>
+  readPayloadBeginnings(engine.database, keys, 200),
 );
 export const results = createLoader(async (keys: readonly ItemKey[], context) =>
   (await takesPart(keys, 'result', context))

@@ -2,8 +2,9 @@ import {
   readSerializeKeys,
   type SerializeKey as SerializeKeyState,
 } from '../../domain/keys/serialize-keys.ts';
-import { checkBatch } from '../../domain/values/checks.ts';
-import { maxBatch } from '../../domain/values/limits.ts';
+import { checkBatch, checkInteger, checkName } from '../../domain/values/checks.ts';
+import { maxBatch, maxSerializeKeyLength } from '../../domain/values/limits.ts';
+import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../core/builder.ts';
 import { checkFirst, firstComplexity, firstDescription } from '../core/pages.ts';
 import { sees } from '../core/scope.ts';
@@ -30,6 +31,14 @@ const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implem
   }),
 });
 
+const SerializeKeyPlaceInput = builder.inputType('SerializeKeyPlaceInput', {
+  description: 'A place in the list of serialize keys: that of a key as it was read.',
+  fields: (t) => ({
+    blocked: t.field({ type: 'Count', required: true, description: 'How many items waited behind it.' }),
+    key: t.string({ required: true, description: 'The key.' }),
+  }),
+});
+
 builder.queryField('serializeKeys', (t) =>
   t.field({
     authScopes: { may: 'survey' },
@@ -38,17 +47,32 @@ builder.queryField('serializeKeys', (t) =>
       multiplier: Math.min(firstComplexity({ first }).multiplier, keys?.length ?? maxBatch),
     }),
     description:
-      'The serialize keys with the most waiting items, the longest line first; keys without waiting items are omitted, unless they are named. To find the longest lines, all blocked items are counted.',
+      'The serialize keys with the most waiting items, the longest line first; keys without waiting items are omitted, unless they are named. If there are more than 1,000, query again after the last one. To find the longest lines, all blocked items are counted.',
     args: {
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+      after: t.arg({
+        type: SerializeKeyPlaceInput,
+        description: 'Only keys that come after this place. Not with `keys`.',
+      }),
       keys: t.arg.stringList({
         description: 'Only these keys, as far as they are in use: 1 to 1,000. Default: all.',
       }),
     },
-    resolve: (_, { first, keys }, { engine, caller }) => {
+    resolve: (_, { first, after, keys }, { engine, caller }) => {
       const take = checkFirst({ first });
       if (keys != null) checkBatch(keys.length, 'keys');
-      return readSerializeKeys(engine.database, { keys: keys ?? null, tenant: caller.tenant, take });
+      if (keys != null && after != null)
+        throw new InvalidInputError('after goes without keys: named keys are all answered at once.', 'after');
+      if (after != null) {
+        checkInteger(after.blocked, 'after.blocked', 0, Number.MAX_SAFE_INTEGER);
+        checkName(after.key, 'after.key', maxSerializeKeyLength);
+      }
+      return readSerializeKeys(engine.database, {
+        keys: keys ?? null,
+        tenant: caller.tenant,
+        after: after ?? null,
+        take,
+      });
     },
   }),
 );

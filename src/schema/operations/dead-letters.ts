@@ -13,7 +13,7 @@ import { maxNameLength } from '../../domain/values/limits.ts';
 import { NotFoundError } from '../../errors.ts';
 import { checkAnswerSize } from '../core/answer-size.ts';
 import { builder } from '../core/builder.ts';
-import { encodeGlobalId, keyOf } from '../core/global-id.ts';
+import { encodeGlobalId, itemKeyOf, keyOf } from '../core/global-id.ts';
 import { createGroupLoader } from '../core/loader.ts';
 import { checkFirst, firstComplexity, firstDescription } from '../core/pages.ts';
 import { shownTypes } from '../core/scope.ts';
@@ -94,12 +94,20 @@ builder.objectType(DeadLetterGroup, {
     items: t.field({
       type: [JobItem],
       complexity: firstComplexity,
-      description: 'Its items; those that failed last come first.',
-      args: { first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }) },
-      resolve: async ({ id }, { first }, context, info) => {
+      description:
+        'Its items; those that failed last come first. If there are more than 1,000, query again after the last one.',
+      args: {
+        after: t.arg.id({
+          description:
+            'Only items that come after this one. INVALID_INPUT if it is no dead letter of the group any more.',
+        }),
+        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+      },
+      resolve: async ({ id }, { after, first }, context, info) => {
         const keys = await readDeadItems(context.engine.database, {
           groupId: id,
           first: checkFirst({ first }),
+          after: after == null ? null : itemKeyOf(after, 'after'),
         });
         return loadItems(keys, context, info);
       },

@@ -9,7 +9,6 @@ import type { Owner } from '../../concurrency/fair-queue.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
 import { parseExactly } from '../../domain/values/json-text.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
-import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
 /** Lists, objects and members: as many as half a million items in one tree have. */
 const maxParts = 1_000_000;
