@@ -23,7 +23,7 @@ const scrollSeconds = 5;
 /** Pages of the list that are loaded before it scrolls. */
 const listPages = 20;
 /** With all these rows, on the screen or not. */
-const heapLimitMb = 20;
+const heapLimitMb = 10;
 
 /** Trees without items, complete. $1 is how many. */
 const fillTrees = `
