@@ -108,7 +108,7 @@ describe.skipIf(withoutBrowser)('the dashboard in German', () => {
     await page.getByText('1.000 Elemente').first().waitFor();
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de');
     for (const name of ['Abbrechen', 'Baum löschen']) {
-      await page.getByRole('button', { name }).click();
+      await page.getByRole('button', { name, exact: true }).click();
       expect((await textsOf(page)).filter(isEnglish)).toEqual([]);
       await page.keyboard.press('Escape');
     }
