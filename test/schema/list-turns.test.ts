@@ -73,7 +73,15 @@ it.each(
     });
     await Promise.all(done);
     isDone = true;
-    expect(seen).toEqual(['list 0', 'others', 'list 250', 'others', 'list 500', 'others', 'list 750']);
+    expect(seen.slice(seen.indexOf('list 0'))).toEqual([
+      'list 0',
+      'others',
+      'list 250',
+      'others',
+      'list 500',
+      'others',
+      'list 750',
+    ]);
     expect(await Promise.all(list)).toEqual(entries);
   },
 );

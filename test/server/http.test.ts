@@ -8,7 +8,7 @@ import { createClient } from 'graphql-ws';
 import { describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient as createJobtreeClient } from '../../src/client/index.ts';
-import { createJob, data, subscribe } from '../support/api.ts';
+import { type Answer, createJob, data, subscribe } from '../support/api.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 import { useServer } from '../support/use-server.ts';
@@ -181,6 +181,32 @@ it('shows payloads as stored, with all digits, also beside an error', async () =
       expect(await response.text()).toContain(`{"number": ${digits}}`);
     }
   }
+});
+
+it('refuses a body of more long numbers than it has time to look at, and takes as many as a large batch has', async () => {
+  const send = async (number: string, count: number) => {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"query": "{ __typename }", "variables": {"n": [${Array(count).fill(number).join(',')}]}}`,
+    });
+    return { status: response.status, answer: (await response.json()) as Answer };
+  };
+  const refusal = { errors: [{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'numbers' } }] };
+  for (const [number, count] of [
+    ['9007199254740993', 110_000],
+    ['1e-300', 510_000],
+  ] as const)
+    expect(await send(number, count)).toMatchObject({ status: 400, answer: refusal });
+  for (const [number, count] of [
+    ['0.14285714285714285', 250_000],
+    ['9007199254740993', 10_000],
+    ['7', 900_000],
+  ] as const)
+    expect(await send(number, count)).toMatchObject({
+      status: 200,
+      answer: { data: { __typename: 'Query' } },
+    });
 });
 
 it('takes payloads as they are sent, with all digits, whatever they are sent in', async () => {

@@ -7,6 +7,7 @@ export function limitExceeded(
     | 'keys'
     | 'length'
     | 'names'
+    | 'numbers'
     | 'depth'
     | 'fields'
     | 'aliases'

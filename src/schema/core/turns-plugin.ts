@@ -1,6 +1,7 @@
 /** Completes the later entries of a long list in later turns of the event loop, if the whole operation or this list is expensive. */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import { type FieldNode, type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import { FairSemaphore } from '../../concurrency/fair-semaphore.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
 import type { Services } from './services.ts';
 
@@ -34,18 +35,31 @@ class TurnsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
+/** How many lists are made at a time: what others hold of theirs meanwhile is what was read. */
+const lists = new FairSemaphore(2);
+
 function inTurns(entries: unknown, info: GraphQLResolveInfo, context: object): unknown {
   if (!Array.isArray(entries) || entries.length <= leastOfTurn) return entries;
   const { turns: least = 1, engine } = context as Services;
   const turns = Math.max(least, Math.ceil((entries.length * valuesOf(info)) / valuesOfTurn));
   if (turns === 1) return entries;
   const ofTurn = Math.max(leastOfTurn, Math.ceil(entries.length / turns));
-  let turn: Promise<unknown> = Promise.resolve();
-  return entries.map((entry, i) => {
-    if (i < ofTurn) return entry;
-    if (i % ofTurn === 0) turn = turn.then(() => largeTurn(largeBytes, engine));
-    return turn.then(() => entry);
+  const starts: { begin: () => void; fail: (error: unknown) => void }[] = [];
+  const begun = Array.from(
+    { length: Math.ceil(entries.length / ofTurn) },
+    () => new Promise<void>((begin, fail) => starts.push({ begin, fail })),
+  );
+  const all = lists.run(engine, async () => {
+    for (const { begin } of starts) {
+      await largeTurn(largeBytes, engine);
+      begin();
+    }
   });
+  // Nobody waits for it any more.
+  all.catch((error: unknown) => {
+    for (const { fail } of starts) fail(error);
+  });
+  return entries.map((entry, i) => begun[Math.floor(i / ofTurn)]?.then(() => entry));
 }
 
 /** Operations are parsed once and executed often. */

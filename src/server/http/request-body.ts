@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Owner } from '../../concurrency/fair-queue.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
+import { TooManyNumbersError } from '../../domain/values/exact-numbers.ts';
 import { parseExactly } from '../../domain/values/json-text.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
@@ -16,6 +17,8 @@ const maxParts = 1_000_000;
 const maxKeys = 100_000;
 /** Nesting of lists and objects: a million levels take half a second to parse; real requests have some hundreds. */
 const maxLevels = 200_000;
+/** Long numbers: to look at one takes a third of a microsecond. Those that JavaScript would write in another way count as five. */
+const maxLongNumbers = 500_000;
 /** A smaller body can't have that many parts. */
 const smallBytes = maxParts;
 /** So many different keys take about as long as a megabyte of anything else. */
@@ -28,8 +31,14 @@ export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw badRequest('The body is not UTF-8.');
   checkParts(body);
   try {
-    return parseExactly(body.toString());
-  } catch {
+    return parseExactly(body.toString(), maxLongNumbers);
+  } catch (error) {
+    if (error instanceof TooManyNumbersError)
+      throw tooMuch(
+        'numbers',
+        'There are too many numbers of 16 digits or more, or with an exponent',
+        maxLongNumbers,
+      );
     throw badRequest('The body is not JSON.');
   }
 }
@@ -127,7 +136,7 @@ function hasMoreColons(json: Buffer, most: number): boolean {
   return true;
 }
 
-function tooMuch(limit: 'depth' | 'keys' | 'parts', found: string, most: number): GraphQLError {
+function tooMuch(limit: 'depth' | 'keys' | 'numbers' | 'parts', found: string, most: number): GraphQLError {
   const { message, extensions } = limitExceeded(limit, found, most);
   return new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
 }
