@@ -194,7 +194,7 @@ it('refuses a body of more long numbers than it has time to look at, and takes a
   };
   const refusal = { errors: [{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'numbers' } }] };
   for (const [number, count] of [
-    ['9007199254740993', 110_000],
+    ['9007199254740993', 51_000],
     ['1e-300', 510_000],
   ] as const)
     expect(await send(number, count)).toMatchObject({ status: 400, answer: refusal });

@@ -3,6 +3,7 @@
 /** At least so many digits, or so small an exponent, has what is rounded; ids in strings do not. */
 const mayBeRounded = /(?:^|[[:,\s])-?(?:[\d.]{16}|\d[\d.]*e[+-]?\d{3})/i;
 const shortest = 16;
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -32,9 +33,9 @@ export function markRounded(json: string, mark: string, most = Number.POSITIVE_I
       const end = i--;
       if (end - start < shortest && !hasExponent) continue;
       const number = json.slice(start, end);
-      // Nearly all are as JavaScript writes them. To look at others takes five times as long.
+      // Nearly all are as JavaScript writes them. To look at others takes ten times as long.
       const isUsual = String(Number(number)) === number;
-      looked += isUsual ? 1 : 5;
+      looked += isUsual ? 1 : 10;
       if (looked > most) throw new TooManyNumbersError();
       if (isUsual || !isRounded(number)) continue;
       marked += `${json.slice(from, start)}"${mark}${number}"`;
@@ -64,7 +65,8 @@ export function isRounded(number: string): boolean {
   if (!mayBeRounded.test(number)) return false;
   const short = String(Number(number));
   // Most numbers are written in one way only.
-  return short !== number && (/^-?\d{1,21}$/.test(number) || digitsOf(number) !== digitsOf(short));
+  if (short === number || !jsonNumber.test(number)) return false;
+  return /^-?\d{1,21}$/.test(number) || digitsOf(number) !== digitsOf(short);
 }
 
 /** The same for all ways to write a number: its digits without zeros around them, and the power of ten of the last one. */

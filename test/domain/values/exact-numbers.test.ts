@@ -31,6 +31,16 @@ it('marks numbers alone, and not what looks like one in a string', () => {
   );
 });
 
+it('makes no JSON of what is none', () => {
+  for (const text of [
+    '012345678901234567890',
+    '12345678901234567890.',
+    '-12345678901234567890-1',
+    '1234567890123456789e',
+  ])
+    expect(markRounded(`[${text}]`, '~')).toBe(`[${text}]`);
+});
+
 it('ends with text that is not JSON', () => {
   for (const text of ['"12345678901234567890', '"1234567890123456\\', '-'.repeat(20), '1234567890123456e'])
     expect(typeof markRounded(text, '~')).toBe('string');
