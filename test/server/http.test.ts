@@ -194,13 +194,13 @@ it('refuses a body of more long numbers than it has time to look at, and takes a
   };
   const refusal = { errors: [{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'numbers' } }] };
   for (const [number, count] of [
-    ['9007199254740993', 51_000],
+    ['9007199254740993', 11_000],
     ['1e-300', 510_000],
   ] as const)
     expect(await send(number, count)).toMatchObject({ status: 400, answer: refusal });
   for (const [number, count] of [
     ['0.14285714285714285', 250_000],
-    ['9007199254740993', 10_000],
+    ['9007199254740993', 9_900],
     ['7', 900_000],
   ] as const)
     expect(await send(number, count)).toMatchObject({

@@ -33,9 +33,9 @@ export function markRounded(json: string, mark: string, most = Number.POSITIVE_I
       const end = i--;
       if (end - start < shortest && !hasExponent) continue;
       const number = json.slice(start, end);
-      // Nearly all are as JavaScript writes them. To look at others takes ten times as long.
+      // Nearly all are as JavaScript writes them. Others take much longer, and so does what is done with them.
       const isUsual = String(Number(number)) === number;
-      looked += isUsual ? 1 : 10;
+      looked += isUsual ? 1 : 50;
       if (looked > most) throw new TooManyNumbersError();
       if (isUsual || !isRounded(number)) continue;
       marked += `${json.slice(from, start)}"${mark}${number}"`;

@@ -17,7 +17,7 @@ const maxParts = 1_000_000;
 const maxKeys = 100_000;
 /** Nesting of lists and objects: a million levels take half a second to parse; real requests have some hundreds. */
 const maxLevels = 200_000;
-/** Long numbers: to look at one takes a third of a microsecond. Those that JavaScript would write in another way count as ten. */
+/** Long numbers: to look at one takes a third of a microsecond. Those that JavaScript would write in another way count as fifty. */
 const maxLongNumbers = 500_000;
 /** A smaller body can't have that many parts. */
 const smallBytes = maxParts;
