@@ -36,7 +36,7 @@ export function parseJsonBody(body: Buffer): unknown {
     if (error instanceof TooManyNumbersError)
       throw tooMuch(
         'numbers',
-        'There are too many numbers of 16 digits or more, or with an exponent',
+        'There are too many long numbers, of which those count fifty times that JavaScript would round',
         maxLongNumbers,
       );
     throw badRequest('The body is not JSON.');
