@@ -223,9 +223,9 @@ describe.skipIf(withoutBrowser)('what was done', () => {
     const page = await open('/audit');
     const row = (action: string, text: string) =>
       page.getByRole('row').filter({ hasText: action }).filter({ hasText: text });
-    await row('setQueue', 'ledger').getByRole('link', { name: 'ledger' }).waitFor();
-    await row('cancelJob', jobId).getByRole('link', { name: jobId }).waitFor();
-    await row('replayDeadLetters', `:${numberOf(item?.id ?? '')}`)
+    await row('Change the settings of a type', 'ledger').getByRole('link', { name: 'ledger' }).waitFor();
+    await row('Cancel a job', jobId).getByRole('link', { name: jobId }).waitFor();
+    await row('Replay dead letters', `:${numberOf(item?.id ?? '')}`)
       .getByRole('link')
       .click();
     await page.getByRole('heading', { level: 1, name: /^ledger / }).waitFor();

@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     await row.getByRole('button', { name: 'Pause' }).waitFor();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('link', { name: 'Audit' }).click();
-    const entry = page.getByRole('row').filter({ hasText: 'setQueue' }).first();
+    const entry = page.getByRole('row').filter({ hasText: 'Change the settings of a type' }).first();
     expect(await entry.innerText()).toContain('token ada');
     // Another tab has to sign in itself.
     const other = await visit();

@@ -67,11 +67,10 @@ export const enFirst = {
     progress: 'Progress',
     outcome: 'State',
     empty: 'No tree meets these conditions.',
-    searched: 'None of the trees looked at so far meets these conditions. There are more.',
-    first: 'There is no tree yet. Try it: jobtree demo, or the first example of the README.',
+    searched: 'No tree so far meets these conditions.',
+    first: 'There is no tree yet. Try jobtree demo.',
   },
-  refused:
-    'Your role does not include this page. Search leads to a tree or an item by its id, and Help says what your roles are.',
+  refused: 'Your role does not include this page. Help says what your roles are.',
   notFound: 'There is no such page.',
 };
 

@@ -37,9 +37,9 @@ const mark = randomUUID();
 const quotedMark = JSON.stringify(mark);
 let pending: string[] | undefined;
 
-/** Like JSON.parse, but numbers that JavaScript would round are JSON texts. @throws TooManyNumbersError */
-export function parseExactly(json: string, most?: number): unknown {
-  const marked = markRounded(json, mark, most);
+/** Like JSON.parse, but numbers that JavaScript would round are JSON texts. For `onLong`, see `markRounded`. */
+export function parseExactly(json: string, onLong?: (isUsual: boolean) => void): unknown {
+  const marked = markRounded(json, mark, onLong);
   const value: unknown = JSON.parse(marked);
   return marked === json ? value : unmarked(value);
 }

@@ -7,7 +7,6 @@ import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Owner } from '../../concurrency/fair-queue.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
-import { TooManyNumbersError } from '../../domain/values/exact-numbers.ts';
 import { parseExactly } from '../../domain/values/json-text.ts';
 import { limitExceeded } from '../../schema/core/limit-exceeded.ts';
 
@@ -30,15 +29,16 @@ const memberBytes = 6;
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw badRequest('The body is not UTF-8.');
   checkParts(body);
+  let longNumbers = 0;
   try {
-    return parseExactly(body.toString(), maxLongNumbers);
-  } catch (error) {
-    if (error instanceof TooManyNumbersError)
-      throw tooMuch(
-        'numbers',
-        'There are too many long numbers, of which those count fifty times that JavaScript would round',
-        maxLongNumbers,
-      );
+    return parseExactly(body.toString(), (isUsual) => {
+      longNumbers += isUsual ? 1 : 50;
+      if (longNumbers > maxLongNumbers) throw new Error();
+    });
+  } catch {
+    const found =
+      'There are too many long numbers, of which those count fifty times that JavaScript would round';
+    if (longNumbers > maxLongNumbers) throw tooMuch('numbers', found, maxLongNumbers);
     throw badRequest('The body is not JSON.');
   }
 }
