@@ -9,6 +9,8 @@ const spanMs = 60_000;
 const leastMs = 2_000;
 /** What no longer moves gets slower, too. */
 const tickMs = 5_000;
+/** However often a tree changes, it has no more samples than this allows. */
+const betweenMs = 2_000;
 
 interface Sample {
   readonly at: number;
@@ -39,5 +41,6 @@ export default function TreeRate({ done, left }: { done: number; left: number | 
 function next(before: readonly Sample[], sample: Sample): readonly Sample[] {
   if ((before.at(-1)?.done ?? 0) > sample.done) return [sample];
   const first = before.findLastIndex(({ at }) => at <= sample.at - spanMs);
-  return [...before.slice(Math.max(0, first)), sample];
+  const isSoon = sample.at - (before.at(-2)?.at ?? Number.NEGATIVE_INFINITY) < betweenMs;
+  return [...before.slice(Math.max(0, first), isSoon ? -1 : undefined), sample];
 }
