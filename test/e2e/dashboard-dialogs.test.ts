@@ -120,6 +120,7 @@ describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
       await open('Replay all');
       const correction = dialog.getByLabel('Change each payload');
       await correction.fill('["row"]');
+      await dialog.getByRole('button', { name: 'Replay all', exact: true }).click();
       await dialog.getByText('Enter a JSON object').waitFor();
       await look('wrong correction');
       await correction.fill('{"row": null, "customer": {"name": "Ada", "country": "GB"}}');

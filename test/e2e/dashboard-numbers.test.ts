@@ -89,7 +89,7 @@ describe.skipIf(withoutBrowser)('a number beyond 2^53 keeps its digits', () => {
     await page.goto(new URL(`dashboard/#/trees/${job}`, app.url).href);
     await page.getByRole('button', { name: 'Replay failures' }).click();
     await dialog.getByLabel('Change each payload').fill(`{"amount": ${amount}}`);
-    await dialog.getByText(`"amount": ${amount}`).waitFor();
+    await dialog.getByText(`"amount": ${amount}`).first().waitFor();
     expect(await dialog.getByText(`"id": ${big}`).count()).toBe(2);
     await dialog.getByRole('button', { name: 'Replay failures' }).click();
     const corrected = `{"id":${big},"amount":${amount}}`;

@@ -120,11 +120,11 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await page.keyboard.press('Enter');
       await page.getByRole('status').getByText('Looked at 1 of 1: 1 found').waitFor();
       const { page: other } = await open(new URL(page.url()).hash.slice(1));
-      await items(other).getByRole('link', { name: 'order-3' }).waitFor();
+      await items(other).getByText('order-3', { exact: true }).waitFor();
       expect(await items(other).getByRole('row').count()).toBe(2);
       await other.close();
       await page.getByRole('button', { name: 'Show all' }).click();
-      await items(page).getByRole('link', { name: 'order-1' }).waitFor();
+      await items(page).getByText('order-1', { exact: true }).waitFor();
       expect(problems).toEqual([]);
       await page.close();
     });
@@ -163,7 +163,7 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await dialog.getByLabel('Payload, as JSON').fill('{"to": "ada@example.com"}');
       await dialog.getByLabel('Dedupe key').fill('ada');
       await add.click();
-      await items(page).getByRole('link', { name: 'ada' }).waitFor();
+      await items(page).getByText('ada', { exact: true }).waitFor();
       await page.getByRole('button', { name: 'Add item' }).click();
       await add.click();
       await dialog.getByRole('alert').getByText('The job has an item with this dedupe key.').waitFor();
