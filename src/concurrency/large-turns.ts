@@ -1,6 +1,6 @@
 /**
- * Large work (parsing a body, running an operation with its variables, completing a long list, writing an answer) gets the event loop alone, and then leaves it to
- * everybody else for as long as it took. Without this, many large requests at once would block it for seconds.
+ * Large work (parsing a body, running an operation with its variables, completing a long list, writing an answer) gets the event loop alone, and
+ * then leaves it to everybody else for as long as it took. Without this, many large requests at once would block it for seconds.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';

@@ -52,10 +52,10 @@ export function JobItems(props: {
   const status = statusOf(search.status);
   const { find, path, code, key } = search;
   const sought = { find, path, code, key };
-  const matching = pushedOf(progress).isOpen && (
+  const pushed = pushedOf(progress);
+  const matching = pushed.isOpen && (
     <MatchingItems job={job} isBelow={isBelow} status={status} sought={sought} />
   );
-  const pushed = pushedOf(progress);
   return (
     <section aria-label={t.tree.openItems}>
       <h2>
