@@ -22,11 +22,8 @@ const queries = new QueryClient({
 const isSigningIn = /[?&]state=/.test(location.search) || location.hash.startsWith('#sign-in=');
 
 if (isSigningIn) void import('./data/arrival.ts').then(({ arrive }) => arrive());
-else {
-  // The screen is on its way before there is anything to draw.
-  void router.load();
-  void loadLanguage().then(show);
-}
+// The router loads nothing before it is drawn: till then it would not see that the address changes.
+else void loadLanguage().then(show);
 
 function show(): void {
   createRoot(document.getElementById('dashboard') as HTMLElement).render(

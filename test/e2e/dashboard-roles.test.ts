@@ -69,7 +69,7 @@ async function carryOut(page: Page, name: string): Promise<void> {
   await button.click();
   const dialog = page.getByRole('dialog');
   await dialog.waitFor();
-  await dialog.getByText('Loading…').waitFor({ state: 'detached' });
+  await expect.poll(() => dialog.getByText('Loading…').count()).toBe(0);
   for (const field of await dialog.locator('input[required]').all()) await field.fill('x');
   await dialog.locator('button[type=submit]').click();
   await dialog.locator('button[type=submit]:disabled').waitFor({ state: 'detached' });

@@ -1,5 +1,5 @@
 /** What a tab takes of the server and of its reader, whatever it shows: one WebSocket, and no motion that somebody doesn't want. */
-import type { Browser, Page, WebSocket } from 'playwright-core';
+import type { Browser, Page, Route, WebSocket } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop, prepare, screens } from '../support/dashboard.ts';
@@ -38,6 +38,19 @@ describe.skipIf(withoutBrowser)('a tab of the dashboard', () => {
         name,
       ).toEqual([false]);
     });
+    await page.close();
+  });
+
+  it('shows what its address says, though that changed while it began', async () => {
+    const page = await browser.newPage({ viewport: desktop, locale: 'de-DE' });
+    const held: Route[] = [];
+    await page.route(/assets\/de-/, (route) => void held.push(route));
+    const opened = page.goto(new URL('dashboard/#/queues', app.url).href);
+    await expect.poll(() => held.length).toBe(1);
+    await page.evaluate(() => location.assign('#/imports'));
+    await held[0]?.continue();
+    await opened;
+    await page.getByRole('heading', { name: 'Importe', level: 1 }).waitFor();
     await page.close();
   });
 

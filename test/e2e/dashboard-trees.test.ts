@@ -183,9 +183,9 @@ describe.skipIf(withoutBrowser)('a hundred thousand trees', () => {
     await page.getByText('0 trees match').waitFor();
     await page.getByText('No tree meets these conditions.').waitFor();
     await page.goto(new URL('dashboard/#/?completedUntil=2001-01-01T00:00:00Z', app.url).href);
-    await page.getByText('There are more.').waitFor();
+    await page.getByText('No tree so far meets these conditions.').waitFor();
     await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByText('There are more.').waitFor();
+    await page.getByText('No tree so far meets these conditions.').waitFor();
     await page.close();
   });
 });
