@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { signal } from '../client/signals.ts';
-import { createJob, request } from '../support/api.ts';
+import { createJob, data, request } from '../support/api.ts';
 import { newType } from '../support/engine.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { lockWaiters } from '../support/locks.ts';
@@ -410,6 +410,47 @@ it('new jobs and items of clients that have left are not stored', async () => {
   // Two statements at a time had been sent; new jobs that came together share one.
   expect(row?.items).toBeLessThanOrEqual(2);
   expect(row?.jobs).toBeLessThan(jobs.length);
+});
+
+it('a caller that leaves with its first request gets nothing done but its reports', async () => {
+  const app = await startServer(db.url);
+  onTestFinished(() => app.close());
+  const { pathname, host, hostname, port } = new URL(app.url);
+  const sendAndLeave = async (query: string, variables: object) => {
+    const body = JSON.stringify({ query, variables });
+    const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(`${head}\r\n\r\n${body}`);
+    socket.destroy();
+  };
+  const type = newType('left');
+  const jobId = await createJob(app.url, { type, items: [{}], sealed: true });
+  const { claimItems } = await data(
+    app.url,
+    `mutation ($type: String!) {
+      claimItems(input: { worker: "test", requests: [{ type: $type, limit: 1 }] }) {
+        ... on ClaimItemsPayload { assignments { id } }
+      }
+    }`,
+    { type },
+  );
+  for (let turn = 0; turn < 20; turn++) await sendAndLeave(createJobs, { type });
+  await sendAndLeave(
+    `mutation ($id: ID!) {
+      reportOutcomes(input: { reports: [{ assignmentId: $id, outcome: { success: {} } }] }) { __typename }
+    }`,
+    { id: claimItems.assignments[0].id },
+  );
+  const query = 'query ($id: ID!) { job(id: $id) { progress { succeeded } } }';
+  await expect
+    .poll(() => data(app.url, query, { id: jobId }))
+    .toEqual({ job: { progress: { succeeded: 1 } } });
+  const [row] = await db.query<{ jobs: number }>(
+    'select count(*)::int as jobs from jobtree.job where type = $1',
+    [type],
+  );
+  expect(row?.jobs).toBe(1);
 });
 
 it('items that one caller adds to many jobs do not keep those of another waiting', async () => {

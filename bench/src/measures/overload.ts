@@ -11,7 +11,7 @@ import type { ImpatientTask } from '../task.ts';
 import { machineMs } from '../usage.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 
-const items = 200;
+const items = 1_000;
 const limitMs = 1_000;
 const callers = 16;
 const closedSeconds = 7;

@@ -6,6 +6,9 @@ import type { Socket } from 'node:net';
 const leastBytes = 16_000;
 const everyMs = 2_000;
 
+/** Whether nobody can get an answer on it: Node ends its side, too, when the client has ended its own. */
+export const hasLeft = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
+
 interface Connection {
   readonly socket: Socket;
   readonly requests: Set<IncomingMessage>;

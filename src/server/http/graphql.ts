@@ -19,6 +19,7 @@ import type { AddressOf } from '../rights/addresses.ts';
 import type { Admission } from '../rights/admission.ts';
 import { type Authentication, nobody } from '../rights/authentication.ts';
 import type { OwnerOf } from '../rights/owners.ts';
+import { hasLeft } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
@@ -86,7 +87,7 @@ export function createGraphQL(options: {
         peer: () => peerOf(opening ?? (received as IncomingMessage)),
         engine: forRequest(engine, {
           ...sender,
-          isGone: signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+          isGone: signal ? () => signal.aborted : () => received !== undefined && hasLeft(received.socket),
         }),
         ...(leave && { leave }),
         park: (onGone: () => void) => {

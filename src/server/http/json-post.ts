@@ -3,12 +3,14 @@
  * body if it was read already: other methods and headers, web pages, requests that are too large or not GraphQL, and subscriptions.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { looksLikeKeepingLeases } from '../execution/lease-mutations.ts';
 import type { Operations } from '../execution/operations.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';
+import { hasLeft } from './connections.ts';
 import { type DirectOperation, prepareOperation, toContent, toParams } from './direct-operation.ts';
 import type { Yoga } from './graphql.ts';
 import { readJsonBody } from './request-body.ts';
@@ -72,6 +74,8 @@ export function createJsonPost(options: {
     void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
   };
 
+  const known = new WeakSet<Socket>();
+
   return (request, response) => {
     const { headers, method, url } = request;
     const type = answerTypes.get(headers.accept);
@@ -87,25 +91,33 @@ export function createJsonPost(options: {
     ) {
       return false;
     }
+    const { socket } = request;
+    // In an overload connections wait until their callers have left, and the first round of the event loop reads only what these had sent.
+    const isFirst = !known.has(socket);
+    known.add(socket);
+    const isGone = () => response.destroyed || hasLeft(socket);
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    const start = () => {
       const body = Buffer.concat(chunks);
       chunks.length = 0;
       const keepsLeases = () => looksLikeKeepingLeases(body);
+      // What a worker reports is kept, even if it does not wait for the answer.
+      const isWanted = () => !isGone() || keepsLeases();
+      if (!isWanted()) return;
       const owner = ownerOf(request);
       const leave = operations.enter(owner, keepsLeases);
       if (leave === undefined) return answerBusy(response, 'server');
-      response.once('close', () => leave(response.writableFinished));
-      const isGone = () => response.destroyed;
+      if (response.destroyed) leave(false);
+      else response.once('close', () => leave(response.writableFinished));
       const begin = () => {
-        // What a worker reports is kept, even if it does not wait for the answer.
-        if (!isGone() || keepsLeases()) void handle(request, response, body, type, leave);
+        if (isWanted()) void handle(request, response, body, type, leave);
       };
       const turn = operations.turn({ ...owner, isGone }, keepsLeases);
       if (turn === undefined) begin();
       else void turn.then(begin);
-    });
+    };
+    request.on('end', isFirst ? () => setImmediate(setImmediate, start) : start);
     return true;
   };
 }
