@@ -10,6 +10,7 @@ import { WebSocket } from 'ws';
 import { createClient as createJobtreeClient } from '../../src/client/index.ts';
 import { type Answer, createJob, data, subscribe } from '../support/api.ts';
 import { lockWaiters } from '../support/locks.ts';
+import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
 import { useServer } from '../support/use-server.ts';
 
@@ -183,7 +184,7 @@ it('shows payloads as stored, with all digits, also beside an error', async () =
   }
 });
 
-it('refuses a body of more long numbers than it has time to look at, and takes as many as a large batch has', async () => {
+it('refuses a body of more numbers than it has time for, and takes as many as a large batch has', async () => {
   const send = async (number: string, count: number) => {
     const response = await fetch(app.url, {
       method: 'POST',
@@ -192,16 +193,19 @@ it('refuses a body of more long numbers than it has time to look at, and takes a
     });
     return { status: response.status, answer: (await response.json()) as Answer };
   };
-  const refusal = { errors: [{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'numbers' } }] };
-  for (const [number, count] of [
-    ['9007199254740993', 11_000],
-    ['1e-300', 510_000],
+  for (const [number, count, limit] of [
+    ['9007199254740993', 11_000, 'numbers'],
+    ['1e-300', 510_000, 'numbers'],
+    ['7', 1_600_000, 'entries'],
   ] as const)
-    expect(await send(number, count)).toMatchObject({ status: 400, answer: refusal });
+    expect(await send(number, count)).toMatchObject({
+      status: 400,
+      answer: { errors: [{ extensions: { code: 'LIMIT_EXCEEDED', limit } }] },
+    });
   for (const [number, count] of [
     ['0.14285714285714285', 250_000],
     ['9007199254740993', 9_900],
-    ['7', 900_000],
+    ['7', 1_400_000],
   ] as const)
     expect(await send(number, count)).toMatchObject({
       status: 200,
@@ -249,6 +253,17 @@ it('takes payloads as they are sent, with all digits, whatever they are sent in'
   expect(await stored()).toEqual([{ payload: `{"n":${digits},"m":9007199254740993}` }]);
   await post(change('$payload'), `{"payload": {"n": 9007199254740995}}`);
   expect(await stored()).toEqual([{ payload: '{"n":9007199254740995}' }]);
+  const { socket, until } = await openRaw(app.url);
+  for (const space of ['', ' '.repeat(1_100_000)]) {
+    const number = space === '' ? '9007199254740993' : '9007199254740997';
+    const query = JSON.stringify(change('$payload'));
+    socket.send(
+      `{"type": "subscribe", "id": "${number}", "payload": {"query": ${query}, "variables": {"payload": {"n": ${space}${number}}}}}`,
+    );
+    await until(({ type, id }) => type === 'complete' && id === number);
+    expect(await stored()).toEqual([{ payload: `{"n":${number}}` }]);
+  }
+  socket.terminate();
   // Elsewhere it is a number that is too large.
   expect(
     await post('query ($first: Int!) { jobs(first: $first) { nodes { id } } }', `{"first": ${digits}}`),

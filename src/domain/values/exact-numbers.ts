@@ -5,15 +5,23 @@ const mayBeRounded = /(?:^|[[:,\s])-?(?:[\d.]{16}|\d[\d.]*e[+-]?\d{3})/i;
 const inNumber = /[-+.\de]*/iy;
 const jsonNumber = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
-/**
- * The JSON text with each number that would be rounded as a string, which begins with the mark. `onLong` is told of each long number, and whether
- * it is as JavaScript writes it: others take much longer.
- */
-export function markRounded(json: string, mark: string, onLong?: OnLong): string {
+/** So many letters take up to twenty milliseconds. */
+const lettersOfStep = 1_000_000;
+
+/** The JSON text with each number that would be rounded as a string, which begins with the mark. */
+export const markRounded = (json: string, mark: string): string => toEnd(marking(json, mark));
+
+/** The same in steps. `onLong` is told of each long number, and whether it is as JavaScript writes it: others take much longer. */
+export function* marking(json: string, mark: string, onLong?: OnLong): Generator<void, string> {
   if (!mayBeRounded.test(json)) return json;
   let marked = '';
   let from = 0;
+  let next = lettersOfStep;
   for (let i = 0; i < json.length; i++) {
+    if (i > next) {
+      next = i + lettersOfStep;
+      yield;
+    }
     const letter = json[i] as string;
     if (letter === '"') {
       while (++i < json.length && json[i] !== '"') if (json[i] === '\\') i++;
@@ -31,6 +39,12 @@ export function markRounded(json: string, mark: string, onLong?: OnLong): string
 }
 
 type OnLong = (isUsual: boolean) => void;
+
+export function toEnd<Result>(steps: Generator<void, Result>): Result {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
 
 /** Nothing else than a number is. */
 export function isRounded(number: string, onLong?: OnLong): boolean {

@@ -3,7 +3,7 @@
  * again would be wasted work.
  */
 import { randomUUID } from 'node:crypto';
-import { isRounded, markRounded } from './exact-numbers.ts';
+import { isRounded, marking } from './exact-numbers.ts';
 
 const space = 0x20;
 const quote = 0x22;
@@ -37,9 +37,10 @@ const mark = randomUUID();
 const quotedMark = JSON.stringify(mark);
 let pending: string[] | undefined;
 
-/** Like JSON.parse, but numbers that JavaScript would round are JSON texts. For `onLong`, see `markRounded`. */
-export function parseExactly(json: string, onLong?: (isUsual: boolean) => void): unknown {
-  const marked = markRounded(json, mark, onLong);
+/** Like JSON.parse, in steps, but numbers that JavaScript would round are JSON texts. For `onLong`, see `marking`. */
+export function* parsing(json: string, onLong?: (isUsual: boolean) => void): Generator<void, unknown> {
+  const marked = yield* marking(json, mark, onLong);
+  yield;
   const value: unknown = JSON.parse(marked);
   return marked === json ? value : unmarked(value);
 }

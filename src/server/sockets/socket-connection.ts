@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import type { SubscriptionCosts } from '../execution/subscription-costs.ts';
 import type { Yoga } from '../http/graphql.ts';
-import { checkParts } from '../http/request-body.ts';
 import type { Quotas } from '../limits/quota.ts';
 import type { AddressOf } from '../rights/addresses.ts';
 import type { Admission } from '../rights/admission.ts';
@@ -112,21 +111,14 @@ export class SocketConnection {
     { end, onClose }: { end: () => void; onClose: () => void },
   ): void {
     const socket = this.#socket;
-    const handle = (message: Buffer) => {
-      // Ignores what follows a message that closed the socket.
-      if (socket.readyState !== socket.OPEN) return;
-      try {
-        checkParts(message);
-        const text = String(message);
-        this.#flow.received(protocol.receive(text) ? text.length : 0);
-      } catch (error) {
-        // For example a message too deeply nested to be echoed, or with too much to parse in time.
+    const inbox = new SocketInbox({
+      handle: (message, bytes) => this.#flow.received(protocol.receive(message, bytes) ? bytes : 0),
+      // For example a message too deeply nested to be echoed, or with too much to parse in time.
+      refuse: (error) => {
         logger.debug({ err: error }, 'a WebSocket message could not be handled');
         socket.close(CloseCode.BadRequest, 'The message could not be handled');
-      }
-    };
-    const inbox = new SocketInbox({
-      handle,
+      },
+      isOpen: () => socket.readyState === socket.OPEN,
       owner: () => owner.current,
       onWaiting: (bytes) => {
         this.#bytes.setUnhandled(bytes);

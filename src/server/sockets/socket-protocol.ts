@@ -54,15 +54,15 @@ export class SocketProtocol {
   }
 
   /** Returns whether the message is echoed, as a ping is. */
-  receive(text: string): boolean {
+  receive(value: unknown, bytes: number): boolean {
     let message: Message;
     try {
-      message = parseMessage(text);
+      message = parseMessage(value);
     } catch {
       this.#close(CloseCode.BadRequest, 'Invalid message received');
       return false;
     }
-    this.#handle(message, text.length);
+    this.#handle(message, bytes);
     return message.type === MessageType.Ping;
   }
 
