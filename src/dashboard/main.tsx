@@ -1,6 +1,6 @@
 /** The dashboard. Vite bundles it (tools/build-dashboard.ts), and src/server/http/dashboard.ts serves it. */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
+import { type AsyncRouteComponent, RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
 import { JobtreeError } from '../client/errors.ts';
 import { router } from './router.tsx';
@@ -22,8 +22,13 @@ const queries = new QueryClient({
 const isSigningIn = /[?&]state=/.test(location.search) || location.hash.startsWith('#sign-in=');
 
 if (isSigningIn) void import('./data/arrival.ts').then(({ arrive }) => arrive());
-// The router loads nothing before it is drawn: till then it would not see that the address changes.
-else void loadLanguage().then(show);
+else {
+  // The code of the screen is on its way before there is anything to draw, but the router loads nothing yet: till it is drawn, it would not see
+  // that the address changes.
+  const screen = router.getMatchedRoutes(router.latestLocation.pathname)[0].at(-1)?.options.component;
+  void (screen as AsyncRouteComponent<object> | undefined)?.preload?.();
+  void loadLanguage().then(show);
+}
 
 function show(): void {
   createRoot(document.getElementById('dashboard') as HTMLElement).render(

@@ -11,16 +11,13 @@ import {
   parseSearchWith,
 } from '@tanstack/react-router';
 import { isRounded } from '../domain/values/exact-numbers.ts';
-import { toAuditSearch, toTreesSearch } from './data/tree-search.ts';
+import { text, toAuditSearch, toTreesSearch } from './data/tree-search.ts';
 import type { Sought } from './parts/item-search.tsx';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
-/** A number, too: it may be in an address that was written by hand. */
-const text = (value: unknown) =>
-  (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined;
 const count = (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
 

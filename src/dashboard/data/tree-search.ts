@@ -1,4 +1,4 @@
-/** Which trees the first screen shows, and which entries the audit, as the address says. */
+/** What addresses say: which trees the first screen shows, and which entries the audit. */
 import type { JobFilter, JobOrder, JobOutcome, JobStatus } from '../../generated/dashboard-first.ts';
 
 export const statuses = ['WAITING', 'RUNNING', 'COMPLETED', 'CANCELLED'] as const satisfies JobStatus[];
@@ -27,7 +27,8 @@ export interface TreesSearch {
 
 type Given = Readonly<Record<string, unknown>>;
 
-const text = (value: unknown) => (value === undefined || value === '' ? undefined : String(value));
+/** A number, too: it may be in an address that was written by hand. */
+export const text = (value: unknown) => (value === undefined || value === '' ? undefined : String(value));
 const time = (value: unknown) =>
   typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value).toISOString() : undefined;
 

@@ -9,6 +9,7 @@ import { LiveAnswer } from './live-list.tsx';
 import { series } from './series.ts';
 import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';
+import './history.css';
 
 const Chart = lazy(() => import('./history-chart.tsx'));
 

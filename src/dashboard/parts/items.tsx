@@ -43,7 +43,7 @@ export function ItemTable({ items, more, onShown }: ItemTableProps) {
         </>
       ),
     },
-    { title: t.trees.outcome, cell: (item) => <State state={item.status} /> },
+    { title: t.tree.state, cell: (item) => <State state={item.status} /> },
     {
       title: t.item.serializeKey,
       grow: 1,

@@ -111,7 +111,7 @@ function ListedItems(props: {
     <>
       <form className="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
-          {t.trees.status}
+          {t.tree.status}
           <select
             value={status ?? ''}
             onChange={({ target }) =>

@@ -79,7 +79,7 @@ function Chips({ search, change }: Part) {
     ]);
   const chips: Chip[] = [
     ...each('types', t.trees.type),
-    ...each('statuses', t.trees.status),
+    ...each('statuses', t.tree.status),
     ...each('outcomes', t.treeFilters.outcomeOf),
     ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): Chip[] => {
       const at = search[end];
@@ -151,7 +151,7 @@ function Editor({ search, change }: Part) {
             onEnter={(type) => change({ types: [...new Set([...(search.types ?? []), type])] })}
           />
           <Checks
-            title={t.trees.status}
+            title={t.tree.status}
             all={statuses}
             chosen={search.statuses}
             onChange={(statuses) => change({ statuses })}

@@ -14,6 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 import { isolatedWithin } from '../texts/isolated.ts';
+import './system.css';
 
 type Finding = NonNullable<LiveFindingsSubscription['live']['findings']>[number];
 type Server = NonNullable<LiveServersSubscription['live']['servers']>[number];

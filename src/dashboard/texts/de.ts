@@ -150,10 +150,8 @@ export const de: Texts = {
   trees: {
     title: 'Bäume',
     type: 'Typ',
-    status: 'Status',
     created: 'Angelegt',
     progress: 'Fortschritt',
-    outcome: 'Stand',
     empty: 'Kein Baum erfüllt diese Bedingungen.',
     searched: 'Keiner der bisher geprüften Bäume erfüllt diese Bedingungen. Es gibt noch mehr.',
     first:
@@ -206,6 +204,8 @@ export const de: Texts = {
   },
   tree: {
     of: (type) => `Baum ${type}`,
+    status: 'Status',
+    state: 'Stand',
     jobs: 'Jobs',
     job: 'Job',
     flow: 'vom Elternjob gespeist',

@@ -62,10 +62,8 @@ export const enFirst = {
   trees: {
     title: 'Trees',
     type: 'Type',
-    status: 'Status',
     created: 'Created',
     progress: 'Progress',
-    outcome: 'State',
     empty: 'No tree meets these conditions.',
     searched: 'No tree so far meets these conditions.',
     first: 'There is no tree yet. Try jobtree demo.',

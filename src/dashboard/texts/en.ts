@@ -152,6 +152,8 @@ export const en = {
   },
   tree: {
     of: (type: string) => `Tree ${type}`,
+    status: 'Status',
+    state: 'State',
     jobs: 'Jobs',
     job: 'Job',
     flow: 'fed by its parent',

@@ -27,7 +27,7 @@ const bombs: [title: string, make: () => Operation][] = [
   ['a list with a text of 7.9 MB for an enum value', () => byStatus(`["${'S'.repeat(7.9 * mb)}"]`)],
   ['an object of 50,000 keys for an enum value', () => byStatus(`{${keys(50_000)}}`)],
   ['an object with a text of 7.9 MB for an enum value', () => byStatus(`{"a":"${'S'.repeat(7.9 * mb)}"}`)],
-  ...(['9007199254740993', '0.10000000000000001', '0.14285714285714285', '1e-300'] as const).flatMap(
+  ...(['9007199254740993', '0.10000000000000001', '0.14285714285714285', '1e-300', '1.25'] as const).flatMap(
     (number): [string, () => Operation][] =>
       [9_900, (7.9 * mb) / (number.length + 1)].map((count) => [
         `${Math.floor(count).toLocaleString('en')} times ${number}`,
