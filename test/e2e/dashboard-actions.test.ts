@@ -1,11 +1,11 @@
 /** Each action of the dashboard, by its button: what it does. Firefox does the same in dashboard-firefox.test.ts. */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
-import { actions, calledBack, dropIn, type Hand, receiveCallbacks } from '../support/dashboard-actions.ts';
+import { actions, calledBack, handOf, receiveCallbacks } from '../support/dashboard-actions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
@@ -31,41 +31,12 @@ describe.skipIf(withoutBrowser)('on the dashboard, somebody', () => {
     await db.drop();
   });
 
-  const handOf = (page: Page): Hand => {
-    const dialog = page.locator('dialog[open]').last();
-    return {
-      open: (path) => page.goto(new URL(`dashboard/#${path}`, app.url).href).then(() => {}),
-      async press(name, row) {
-        const screen = row === undefined ? page : page.locator('.row[data-index]').filter({ hasText: row });
-        const place = (await dialog.count()) > 0 ? dialog : screen;
-        await place.getByRole('button', { name, exact: true }).first().click();
-      },
-      seesDialog: () => dialog.waitFor(),
-      fill: (label, text) => dialog.getByLabel(label).first().fill(text),
-      says: (text) => page.getByText(text).first().waitFor(),
-      chooseFile: (name, text) =>
-        page
-          .locator('input[type=file]')
-          .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }),
-      drop: (selector, name, text) => page.locator(selector).evaluate(dropIn, { name, text }),
-      click: (selector, x, y) => page.locator(selector).click({ position: { x, y } }),
-      async key(name, selector) {
-        if (selector !== undefined) await page.locator(selector).focus();
-        await page.keyboard.press(name);
-      },
-      async closeDialog() {
-        await page.keyboard.press('Escape');
-        await dialog.waitFor({ state: 'detached' });
-      },
-    };
-  };
-
   // What is tried once more finds nothing of the first time.
   let attempts = 0;
   it.each(Object.entries(actions))('%s', async (_, carryOut) => {
     const type = `action-${++attempts}`;
     const { page, problems } = await openDashboard(browser, app.url, '/');
-    const [ask, is] = await carryOut(handOf(page), { client, url: app.url, db, receiver, type });
+    const [ask, is] = await carryOut(handOf(page, app.url), { client, url: app.url, db, receiver, type });
     await expect.poll(ask).toEqual(is);
     expect(problems).toEqual([]);
     await page.close();

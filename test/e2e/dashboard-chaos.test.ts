@@ -8,9 +8,10 @@ import { createJob } from '../support/api.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { openDashboard, prepare, screens } from '../support/dashboard.ts';
+import { actions, calledBack, handOf, receiveCallbacks } from '../support/dashboard-actions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { type ServerProcess, startServer, startServerProcess } from '../support/server.ts';
 
 const itemCount = 4_000;
 const workerCount = 200;
@@ -22,7 +23,7 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
   let browser: Browser;
   const servers: ServerProcess[] = [];
   const start = async () => {
-    const server = await startServerProcess(db.url, { REDIS_URL: redis.url });
+    const server = await startServerProcess(db.url, { ...calledBack, REDIS_URL: redis.url });
     servers.push(server);
     balancer.ports.push(Number(new URL(server.url).port));
   };
@@ -47,6 +48,15 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     await redis.stop();
     await db.drop();
   });
+
+  const blows = [
+    async () => {
+      await kill();
+      await start();
+    },
+    () => redis.kill(),
+    () => redis.restart(),
+  ];
 
   const workersOf = (type: string, handler: () => unknown) =>
     Array.from(
@@ -137,14 +147,6 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
       ['queue at work', '/queues/visited', 'As a table'],
     ] as const;
     // Each next one happens while the next screen is opened.
-    const blows = [
-      async () => {
-        await kill();
-        await start();
-      },
-      () => redis.kill(),
-      () => redis.restart(),
-    ];
     const { page } = await openDashboard(browser, balancer.url, '/');
     const broken: string[] = [];
     page.on('pageerror', (error) => broken.push(String(error)));
@@ -177,4 +179,35 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     await client.close();
     await page.close();
   }, 400_000);
+
+  it('whatever somebody does is done', async () => {
+    // What is prepared, and asked afterwards, is not tried here.
+    const calm = await startServer(db.url, calledBack);
+    const client = createClient({ url: calm.url });
+    const receiver = await receiveCallbacks();
+    const items = Array.from({ length: 100_000 }, () => ({}));
+    await client.createJob({ type: 'worked', heartbeatIntervalMs: 2_000, items });
+    const workers = workersOf('worked', () => setTimeout(200));
+    const failed: string[] = [];
+    try {
+      await Promise.all(workers.map((worker) => worker.start()));
+      for (const [i, [name, carryOut]] of Object.entries(actions).entries()) {
+        const { page } = await openDashboard(browser, balancer.url, '/');
+        const place = { client, url: calm.url, db, receiver, type: `chaos-${i}` };
+        const blow = blows[i % 3]?.();
+        try {
+          const [ask, is] = await carryOut(handOf(page, balancer.url), place);
+          await expect.poll(ask, { timeout: 20_000 }).toEqual(is);
+        } catch (error) {
+          failed.push(`${name}: ${error}`);
+        }
+        await blow;
+        await page.close();
+      }
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all([client.close(), calm.close(), receiver.close()]);
+    }
+    expect(failed).toEqual([]);
+  }, 600_000);
 });

@@ -1,4 +1,5 @@
 /** What people do on the dashboard, whatever the browser: each action is carried out by its button, and its effect is asked of the server. */
+import type { Page } from 'playwright-core';
 import type { Client } from '../../src/client/index.ts';
 import { data } from './api.ts';
 import { failAll } from './dashboard.ts';
@@ -98,6 +99,36 @@ export function dropIn(zone: Element, { name, text }: { name: string; text: stri
   dataTransfer.items.add(new File([text], name));
   for (const kind of ['dragover', 'drop'])
     zone.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+}
+
+/** That of a person before a page of Playwright. */
+export function handOf(page: Page, url: string): Hand {
+  const dialog = page.locator('dialog[open]').last();
+  return {
+    open: (path) => page.goto(new URL(`dashboard/#${path}`, url).href).then(() => {}),
+    async press(name, row) {
+      const screen = row === undefined ? page : page.locator('.row[data-index]').filter({ hasText: row });
+      const place = (await dialog.count()) > 0 ? dialog : screen;
+      await place.getByRole('button', { name, exact: true }).first().click();
+    },
+    seesDialog: () => dialog.waitFor(),
+    fill: (label, text) => dialog.getByLabel(label).first().fill(text),
+    says: (text) => page.getByText(text).first().waitFor(),
+    chooseFile: (name, text) =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }),
+    drop: (selector, name, text) => page.locator(selector).evaluate(dropIn, { name, text }),
+    click: (selector, x, y) => page.locator(selector).click({ position: { x, y } }),
+    async key(name, selector) {
+      if (selector !== undefined) await page.locator(selector).focus();
+      await page.keyboard.press(name);
+    },
+    async closeDialog() {
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    },
+  };
 }
 
 export const actions: Readonly<Record<string, Carry>> = {

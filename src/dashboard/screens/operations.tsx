@@ -63,7 +63,7 @@ export default function OperationsScreen() {
             rows={rows}
             columns={columns}
             keyOf={({ id }) => id}
-            empty={t.none}
+            empty={t.operation.empty}
             more={more}
           />
         )}

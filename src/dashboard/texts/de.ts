@@ -422,6 +422,7 @@ export const de: Texts = {
   },
   operation: {
     title: 'Vorgänge',
+    empty: 'In letzter Zeit hat niemand etwas wiederholt, verworfen, abgebrochen, vorgezogen oder gelöscht.',
     kind: {
       REPLAY: 'Wiederholung',
       DISCARD: 'Verwerfen',

@@ -376,6 +376,7 @@ export const en = {
   },
   operation: {
     title: 'Operations',
+    empty: 'Nobody has replayed, discarded, cancelled, promoted or deleted anything lately.',
     kind: {
       REPLAY: 'Replay',
       DISCARD: 'Discard',
