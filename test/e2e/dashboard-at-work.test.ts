@@ -19,7 +19,6 @@ const screens = [
   ['callbacks', ['shop', 'status 503']],
   ['imports', ['orders.csv', 'order']],
   ['api-keys', ['shop']],
-  ['audit', ['Set an endpoint of callbacks']],
 ] as const;
 
 describe.skipIf(withoutBrowser)('the dashboard of a server at work', () => {

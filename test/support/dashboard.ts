@@ -150,7 +150,7 @@ export const screens = (
   ['item', `/items/${ids.failedItem}`, 'No such customer'],
   ['dead-letters', '/dead-letters', 'No such customer'],
   ['dead-letter-group', `/dead-letters/${ids.group}`, 'Replay all'],
-  ['queues', '/queues', 'greet'],
+  ['queues', '/queues', 'payroll'],
   ['queues-history', '/queues?range=1h', 'As a table'],
   ['queue', '/queues/payroll', 'As a table'],
   ['workers', '/workers', 'Held items'],
