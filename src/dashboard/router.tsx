@@ -7,11 +7,11 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   parseSearchWith,
 } from '@tanstack/react-router';
 import { isRounded } from '../domain/values/exact-numbers.ts';
 import { text, toAuditSearch, toTreesSearch } from './data/tree-search.ts';
+import { lazyScreen } from './lazily.ts';
 import type { Sought } from './parts/item-search.tsx';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
@@ -42,7 +42,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/trees/$id',
-    component: lazyRouteComponent(() => import('./screens/tree.tsx')),
+    component: lazyScreen(() => import('./screens/tree.tsx')),
     validateSearch: (search): TreeSearch => ({
       job: text(search.job),
       status: text(search.status),
@@ -57,12 +57,12 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/items/$id',
-    component: lazyRouteComponent(() => import('./screens/item.tsx')),
+    component: lazyScreen(() => import('./screens/item.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/dead-letters',
-    component: lazyRouteComponent(() => import('./screens/dead-letters.tsx')),
+    component: lazyScreen(() => import('./screens/dead-letters.tsx')),
     validateSearch: (search): { type?: string | undefined; code?: string | undefined } => ({
       type: text(search.type),
       code: text(search.code),
@@ -71,12 +71,12 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/dead-letters/$id',
-    component: lazyRouteComponent(() => import('./screens/dead-letter-group.tsx')),
+    component: lazyScreen(() => import('./screens/dead-letter-group.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/queues',
-    component: lazyRouteComponent(() => import('./screens/queues.tsx')),
+    component: lazyScreen(() => import('./screens/queues.tsx')),
     validateSearch: (search): { find?: string | undefined; range?: string | undefined } => ({
       find: text(search.find),
       range: text(search.range),
@@ -85,13 +85,13 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/queues/$type',
-    component: lazyRouteComponent(() => import('./screens/queue.tsx')),
+    component: lazyScreen(() => import('./screens/queue.tsx')),
     validateSearch: (search): { range?: string | undefined } => ({ range: text(search.range) }),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/workers',
-    component: lazyRouteComponent(() => import('./screens/workers.tsx')),
+    component: lazyScreen(() => import('./screens/workers.tsx')),
     validateSearch: (
       search,
     ): { slow?: boolean | undefined; worker?: string | undefined; type?: string | undefined } => ({
@@ -103,17 +103,17 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/keys',
-    component: lazyRouteComponent(() => import('./screens/keys.tsx')),
+    component: lazyScreen(() => import('./screens/keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/imports',
-    component: lazyRouteComponent(() => import('./screens/imports.tsx')),
+    component: lazyScreen(() => import('./screens/imports.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/schedules',
-    component: lazyRouteComponent(() => import('./screens/schedules.tsx')),
+    component: lazyScreen(() => import('./screens/schedules.tsx')),
     validateSearch: (search): { view?: 'week' | 'month' | undefined; day?: string | undefined } => ({
       view: search.view === 'week' || search.view === 'month' ? search.view : undefined,
       day: /^\d{4}-\d\d-\d\d$/.test(String(search.day)) ? String(search.day) : undefined,
@@ -122,28 +122,28 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/operations',
-    component: lazyRouteComponent(() => import('./screens/operations.tsx')),
+    component: lazyScreen(() => import('./screens/operations.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/callbacks',
-    component: lazyRouteComponent(() => import('./screens/callbacks.tsx')),
+    component: lazyScreen(() => import('./screens/callbacks.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/api-keys',
-    component: lazyRouteComponent(() => import('./screens/api-keys.tsx')),
+    component: lazyScreen(() => import('./screens/api-keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/audit',
-    component: lazyRouteComponent(() => import('./screens/audit.tsx')),
+    component: lazyScreen(() => import('./screens/audit.tsx')),
     validateSearch: toAuditSearch,
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/system',
-    component: lazyRouteComponent(() => import('./screens/system.tsx')),
+    component: lazyScreen(() => import('./screens/system.tsx')),
   }),
 ] as const;
 

@@ -1,17 +1,18 @@
 /** What stands around every screen: the pages that the reader may see, and whether what is shown is live. */
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useRef } from 'react';
+import { Suspense, useRef } from 'react';
 import { pause, useFreshness } from './data/live.ts';
 import { isRenewable, session, signOut, useIsOver } from './data/session.ts';
 import { signInWays } from './data/sign-in-ways.ts';
 import { useMay, useViewer, useViewerError } from './data/viewer.ts';
+import { lazily } from './lazily.ts';
 import { isUnauthenticated, Missing, Problem } from './parts/ask.tsx';
 import { formatClock, formatTime } from './texts/formats.ts';
 import { useTexts } from './texts/texts.ts';
 
-const SignInAgain = lazy(() => import('./parts/sign-in-again.tsx'));
-const Conveniences = lazy(() => import('./parts/conveniences.tsx'));
-const ActionDialog = lazy(() => import('./parts/action-dialog.tsx'));
+const SignInAgain = lazily(() => import('./parts/sign-in-again.tsx'));
+const Conveniences = lazily(() => import('./parts/conveniences.tsx'));
+const ActionDialog = lazily(() => import('./parts/action-dialog.tsx'));
 
 /** Each with what it needs. `isRare`: it goes behind a button if there are many of them. */
 const pages = [

@@ -1,12 +1,13 @@
 /** What a screen shows while it asks, and when there is no answer: where the answer would be. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { messageOf } from '../data/message-of.ts';
 import { session } from '../data/session.ts';
+import { lazily } from '../lazily.ts';
 import { useTexts } from '../texts/texts.ts';
 
-const SignIn = lazy(() => import('./sign-in.tsx'));
+const SignIn = lazily(() => import('./sign-in.tsx'));
 
 const codeOf = (error: unknown) => (error as { code?: unknown } | null)?.code;
 

@@ -1,7 +1,8 @@
 /** What was done over time, and how long it waited and took: as a chart, as heat maps, and all of it as a table. */
-import { lazy, Suspense, useId, useState } from 'react';
+import { Suspense, useId, useState } from 'react';
 import { perMinute, type RangeName, rangeNames, type Step } from '../data/history.ts';
 import type { Live } from '../data/live.ts';
+import { lazily } from '../lazily.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatCount, formatPercentiles, formatRate, formatTime } from '../texts/formats.ts';
 import { HeatMap } from './heat-map.tsx';
@@ -11,7 +12,7 @@ import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';
 import './history.css';
 
-const Chart = lazy(() => import('./history-chart.tsx'));
+const Chart = lazily(() => import('./history-chart.tsx'));
 
 export function History<T>({
   live,

@@ -9,6 +9,7 @@ import { useSettled, useTypes } from '../data/types.ts';
 import { useMay } from '../data/viewer.ts';
 import { type Texts, useTexts } from '../texts/all.ts';
 import { useModal } from './modal.ts';
+import './palette.css';
 
 export type KnownPage = readonly [to: string, name: Exclude<keyof Texts['nav'], 'label'>, ...unknown[]];
 

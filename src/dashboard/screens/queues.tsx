@@ -3,7 +3,7 @@
  * those on the screen are subscribed to.
  */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo, useRef } from 'react';
+import { type ReactNode, Suspense, useMemo, useRef } from 'react';
 import {
   LiveQueueNames,
   type LiveQueueNamesSubscription,
@@ -15,6 +15,7 @@ import { ask } from '../data/connection.ts';
 import { toRange } from '../data/history.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { useOnScreen } from '../data/on-screen.ts';
+import { lazily } from '../lazily.ts';
 import { LiveAnswer, LiveProblem, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
@@ -22,7 +23,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { type Texts, useTexts } from '../texts/all.ts';
 import { formatPercentiles, formatTenths } from '../texts/formats.ts';
 
-const TotalHistory = lazy(() => import('../parts/total-history.tsx'));
+const TotalHistory = lazily(() => import('../parts/total-history.tsx'));
 
 type Answer = LiveQueueNamesSubscription['live'];
 type Total = NonNullable<Answer['queueTotal']>;

@@ -1,11 +1,12 @@
 /** All trees, newest first: their bars move as their items end. */
 import { Link, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo } from 'react';
+import { Suspense, useEffect, useMemo } from 'react';
 import { type TreeRowFragment, type TreeStateFragment, Trees } from '../../generated/dashboard-first.ts';
 import { useAsComplete, useCompleteTrees } from '../data/complete-trees.ts';
 import { askAgain, useLive } from '../data/live.ts';
 import { type NewestLive, newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { toFilter } from '../data/tree-search.ts';
+import { lazily } from '../lazily.ts';
 import { Answer, Problem } from '../parts/ask.tsx';
 import { More, nodesOf, type Pages, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
@@ -18,8 +19,8 @@ const mostReadAgain = 500;
 const gapMs = 2_000;
 
 /** Not in the first view: the list comes first. */
-const TreeFilters = lazy(() => import('../parts/tree-filters.tsx'));
-const TreeRate = lazy(() => import('../parts/tree-rate.tsx'));
+const TreeFilters = lazily(() => import('../parts/tree-filters.tsx'));
+const TreeRate = lazily(() => import('../parts/tree-rate.tsx'));
 
 export function TreesScreen() {
   const t = useTexts();
