@@ -2,7 +2,7 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
 import { lazy } from 'react';
 
-const triesMs = 500;
+const betweenTriesMs = 500;
 /** For half a minute. */
 const mostTries = 60;
 
@@ -11,7 +11,7 @@ async function persist<T>(load: () => Promise<T>, tries = mostTries): Promise<T>
     return await load();
   } catch (error) {
     if (tries === 0) throw error;
-    await new Promise((again) => setTimeout(again, triesMs));
+    await new Promise((again) => setTimeout(again, betweenTriesMs));
     return persist(load, tries - 1);
   }
 }

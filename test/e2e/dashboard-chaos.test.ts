@@ -49,6 +49,7 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
     await db.drop();
   });
 
+  /** Each next one happens while the next thing is done. */
   const blows = [
     async () => {
       await kill();
@@ -146,7 +147,6 @@ describe.skipIf(withoutBrowser)('while everything around it dies', () => {
       ['item at work', `/items/${item?.id}`, 'Copy as command'],
       ['queue at work', '/queues/visited', 'As a table'],
     ] as const;
-    // Each next one happens while the next screen is opened.
     const { page } = await openDashboard(browser, balancer.url, '/');
     const broken: string[] = [];
     page.on('pageerror', (error) => broken.push(String(error)));

@@ -74,7 +74,7 @@ export function createJsonPost(options: {
     void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
   };
 
-  const known = new WeakSet<Socket>();
+  const used = new WeakSet<Socket>();
 
   return (request, response) => {
     const { headers, method, url } = request;
@@ -93,8 +93,8 @@ export function createJsonPost(options: {
     }
     const { socket } = request;
     // In an overload connections wait until their callers have left, and the first round of the event loop reads only what these had sent.
-    const isFirst = !known.has(socket);
-    known.add(socket);
+    const isFirst = !used.has(socket);
+    used.add(socket);
     const isGone = () => response.destroyed || hasLeft(socket);
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
