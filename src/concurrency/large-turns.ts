@@ -14,7 +14,7 @@ export const largeBytes = 1_000_000;
  * V8 may let hundreds of megabytes of garbage stay for many seconds while answers of 60 MB are made. So memory that has grown by this much is
  * collected at once. To do so after each of them would block everybody: a collection takes 40 ms, and on a busy machine 130.
  */
-const garbageBytes = 150_000_000;
+const garbageBytes = 100_000_000;
 
 interface Large {
   readonly bytes: number;

@@ -9,6 +9,7 @@ import {
   parse,
 } from 'graphql';
 import { expect, it } from 'vitest';
+import { ClientGoneError } from '../../src/errors.ts';
 import { schema } from '../../src/schema/index.ts';
 
 const entries = Array.from({ length: 1_000 }, (_, i) => ({ i }));
@@ -24,13 +25,14 @@ const lists = [
 ].map((place) => {
   const [type = '', name = ''] = place.split('.');
   const { resolve } = assertObjectType(schema.getType(type)).getFields()[name] ?? {};
-  const call = (turns?: number, length = entries.length, values = 1) => {
+  const call = (turns?: number, length = entries.length, values = 1, engine = {}) => {
     const { definitions } = parse(
       `{ all { ${'value '.repeat(values - 1)} ... { ...F } } } fragment F on T { value }`,
     );
     const [operation, F] = definitions as [OperationDefinitionNode, FragmentDefinitionNode];
-    const info = { fieldName: name, fieldNodes: operation.selectionSet.selections, fragments: { F } };
-    return resolve?.({ [name]: entries.slice(0, length) }, {}, { turns, engine: {} } as never, info as never);
+    const path = { prev: undefined, key: name, typename: type };
+    const info = { fieldName: name, fieldNodes: operation.selectionSet.selections, fragments: { F }, path };
+    return resolve?.({ [name]: entries.slice(0, length) }, {}, { turns, engine } as never, info as never);
   };
   return [place, call] as const;
 });
@@ -90,3 +92,18 @@ it.each(lists)('%s is completed at once if it costs little, or is short', (_, re
   expect(resolve()).toEqual(entries);
   expect(resolve(5, 100)).toEqual(entries.slice(0, 100));
 });
+
+it.each(lists)(
+  '%s that nobody waits for any more fails as a whole, with one error',
+  async (place, resolve) => {
+    const others = [resolve(4), resolve(4)] as Promise<unknown>[][];
+    const list = resolve(4, entries.length, 1, { isGone: () => true }) as Promise<unknown>[];
+    const reasons = await Promise.all(list.map((entry) => entry.catch((reason: unknown) => reason)));
+    expect(new Set(reasons).size).toBe(1);
+    expect(reasons[0]).toMatchObject({
+      path: [place.split('.')[1]],
+      originalError: expect.any(ClientGoneError),
+    });
+    await Promise.all(others.flat());
+  },
+);

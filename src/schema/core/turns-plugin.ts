@@ -1,6 +1,13 @@
 /** Completes the later entries of a long list in later turns of the event loop, if the whole operation or this list is expensive. */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
-import { type FieldNode, type GraphQLFieldResolver, type GraphQLResolveInfo, Kind } from 'graphql';
+import {
+  type FieldNode,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  Kind,
+  locatedError,
+  responsePathAsArray,
+} from 'graphql';
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts';
 import { largeBytes, largeTurn } from '../../concurrency/large-turns.ts';
 import type { Services } from './services.ts';
@@ -55,9 +62,10 @@ function inTurns(entries: unknown, info: GraphQLResolveInfo, context: object): u
       begin();
     }
   });
-  // Nobody waits for it any more.
+  // Nobody waits for it any more. The list fails, with one error: to make one for each entry, with its stack, would take longer than the list.
   all.catch((error: unknown) => {
-    for (const { fail } of starts) fail(error);
+    const ofList = locatedError(error, info.fieldNodes, responsePathAsArray(info.path));
+    for (const { fail } of starts) fail(ofList);
   });
   return entries.map((entry, i) => begun[Math.floor(i / ofTurn)]?.then(() => entry));
 }
