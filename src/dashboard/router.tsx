@@ -19,7 +19,7 @@ import { NotFound, Shell } from './shell.tsx';
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const count = (value: unknown) =>
-  Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 
 const trees = createRoute({
   getParentRoute: () => root,
@@ -95,7 +95,7 @@ const screens = [
     validateSearch: (
       search,
     ): { slow?: boolean | undefined; worker?: string | undefined; type?: string | undefined } => ({
-      slow: search.slow === true ? true : undefined,
+      slow: search.slow === true || undefined,
       worker: text(search.worker),
       type: text(search.type),
     }),

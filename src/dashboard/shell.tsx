@@ -54,8 +54,8 @@ export function Shell() {
         </div>
       </header>
       <main id="content" tabIndex={-1}>
-        {/* Whoever is not known yet sees nothing of a screen. */}
-        {isStranger ? <Problem error={error} /> : isRefused ? <Refused /> : <Outlet />}
+        {/* Whoever is not known yet sees nothing of a screen; whoever may see one tree is refused such as the list of trees. */}
+        {isStranger ? <Problem error={error} /> : isRefused ? <p role="status">{t.refused}</p> : <Outlet />}
       </main>
       <Suspense>
         <ActionDialog />
@@ -71,12 +71,6 @@ export function Shell() {
 function useNeeds() {
   const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? '/' });
   return pages.find(([to]) => path === to || (to !== '/' && path.startsWith(`${to}/`)))?.[2];
-}
-
-/** Such as the list of trees, for whoever may see one tree. */
-function Refused() {
-  const t = useTexts();
-  return <p role="status">{t.refused}</p>;
 }
 
 const mostRare = 2;
@@ -125,8 +119,8 @@ function Menu() {
               ref={rarer}
               onBeforeToggle={({ currentTarget }) => {
                 // Below its button: not every browser can anchor it there.
-                const { left, bottom } =
-                  currentTarget.parentElement?.getBoundingClientRect() ?? new DOMRect();
+                const button = currentTarget.parentElement as HTMLElement;
+                const { left, bottom } = button.getBoundingClientRect();
                 currentTarget.style.inset = `${bottom}px auto auto ${left}px`;
               }}
             >

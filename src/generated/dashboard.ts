@@ -1473,33 +1473,33 @@ export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, rol
 
 export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
 
-export type ImportRowFragment = { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null };
+export type ImportRowFragment = { id: string, type: string, createdAt: string, root: { id: string }, import?: { name?: string | null, uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null };
 
 export type LiveImportsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveImportsSubscription = { live: { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null } };
+export type LiveImportsSubscription = { live: { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { name?: string | null, uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null } };
 
 export type ImportsQueryVariables = Exact<{
   after: Scalars['String']['input'];
 }>;
 
 
-export type ImportsQuery = { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null };
+export type ImportsQuery = { imports?: { edges: Array<{ cursor: string, node: { id: string, type: string, createdAt: string, root: { id: string }, import?: { name?: string | null, uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } }> } | null };
 
-export type UploadRowFragment = { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string };
+export type UploadRowFragment = { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, imported: boolean, createdAt: string, expiresAt: string };
 
 export type LiveUploadsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveUploadsSubscription = { live: { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null } };
+export type LiveUploadsSubscription = { live: { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, imported: boolean, createdAt: string, expiresAt: string } }> } | null } };
 
 export type UploadsQueryVariables = Exact<{
   after: Scalars['String']['input'];
 }>;
 
 
-export type UploadsQuery = { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string } }> } | null };
+export type UploadsQuery = { uploads?: { edges: Array<{ cursor: string, node: { id: string, name?: string | null, size: number, length?: number | null, complete: boolean, imported: boolean, createdAt: string, expiresAt: string } }> } | null };
 
 export type FilePreviewQueryVariables = Exact<{
   uploadId: Scalars['ID']['input'];
@@ -2317,6 +2317,7 @@ export const ImportRow = /*#__PURE__*/ new TypedDocumentString(`
     id
   }
   import {
+    name
     ...ImportState
   }
 }
@@ -2341,6 +2342,7 @@ export const UploadRow = /*#__PURE__*/ new TypedDocumentString(`
   size
   length
   complete
+  imported
   createdAt
   expiresAt
 }
@@ -3231,6 +3233,7 @@ fragment ImportRow on Job {
     id
   }
   import {
+    name
     ...ImportState
   }
 }`) as unknown as TypedDocumentString<LiveImportsSubscription, LiveImportsSubscriptionVariables>;
@@ -3267,6 +3270,7 @@ fragment ImportRow on Job {
     id
   }
   import {
+    name
     ...ImportState
   }
 }`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
@@ -3289,6 +3293,7 @@ export const LiveUploads = /*#__PURE__*/ new TypedDocumentString(`
   size
   length
   complete
+  imported
   createdAt
   expiresAt
 }`) as unknown as TypedDocumentString<LiveUploadsSubscription, LiveUploadsSubscriptionVariables>;
@@ -3309,6 +3314,7 @@ export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
   size
   length
   complete
+  imported
   createdAt
   expiresAt
 }`) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;

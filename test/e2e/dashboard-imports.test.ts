@@ -39,6 +39,13 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     await page.getByRole('link', { name: 'Imports' }).click();
     const row = page.getByRole('table', { name: 'Imports' }).getByRole('row').nth(1);
     await row.getByText('Complete').waitFor();
+    await row.getByText('orders.csv').waitFor();
+    await page
+      .getByRole('table', { name: 'Uploaded files' })
+      .getByRole('row')
+      .filter({ hasText: 'orders.csv' })
+      .getByText('imported')
+      .waitFor();
     const download = page.waitForEvent('download');
     await row.getByRole('button', { name: 'Download bad lines' }).click();
     const lines = (await readFile(await (await download).path(), 'utf8')).trimEnd().split('\n');
@@ -72,6 +79,8 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
       .getByRole('table', { name: 'Uploaded files' })
       .getByRole('row')
       .filter({ hasText: 'large.ndjson' });
+    await stored.waitFor();
+    expect(await stored.getByText('imported').count()).toBe(0);
     await stored.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Type of the job').fill('large');

@@ -87,6 +87,29 @@ describe.skipIf(withoutBrowser)('the screen of an item', () => {
     await page.close();
   });
 
+  it('keeps the schema unfolded when the payload comes after that', async () => {
+    await register();
+    const id = await createJob(app.url, { type: 'typed', items: [{ payload: { to: 'Ada' } }] });
+    const { page, problems } = await open(`/items/${await itemOf(id)}`);
+    let answer = () => {};
+    const isUnfolded = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('query ItemPayload')) await isUnfolded;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Change' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Schema of the payload').click();
+    expect(await dialog.getByPlaceholder('Loading…').count()).toBe(1);
+    answer();
+    await dialog.getByText('typed, version 2').waitFor();
+    expect(await dialog.getByLabel('Payload, as JSON').inputValue()).toContain('Ada');
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
   it('shows no schema to whoever may not read it', async () => {
     await register();
     const id = await createJob(app.url, { type: 'typed', items: [{ payload: { to: 'Ada' } }] });

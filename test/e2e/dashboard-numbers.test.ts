@@ -89,8 +89,10 @@ describe.skipIf(withoutBrowser)('a number beyond 2^53 keeps its digits', () => {
     await page.goto(new URL(`dashboard/#/trees/${job}`, app.url).href);
     await page.getByRole('button', { name: 'Replay failures' }).click();
     await dialog.getByLabel('Change each payload').fill(`{"amount": ${amount}}`);
-    await dialog.getByText(`"amount": ${amount}`).first().waitFor();
-    expect(await dialog.getByText(`"id": ${big}`).count()).toBe(2);
+    // The field has the first of these, too.
+    const preview = dialog.getByRole('region', { name: 'The first payloads' });
+    await preview.getByText(`"amount": ${amount}`).waitFor();
+    expect(await preview.getByText(`"id": ${big}`).count()).toBe(2);
     await dialog.getByRole('button', { name: 'Replay failures' }).click();
     const corrected = `{"id":${big},"amount":${amount}}`;
     await expect.poll(() => stored(job)).toEqual([corrected]);

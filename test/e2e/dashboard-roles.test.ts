@@ -62,6 +62,21 @@ async function settle(page: Page): Promise<void> {
   await page.getByText('Loading…').first().waitFor({ state: 'detached' });
 }
 
+/** Until the code of the next screen is there, the last one stays, with its buttons: the router says when it has gone. */
+async function goTo(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  const { pathname } = new URL(new URL(url).hash.slice(1), url);
+  await page.waitForFunction((shown) => {
+    const { __TSR_ROUTER__: router } = globalThis as unknown as { __TSR_ROUTER__: Router };
+    return router.state.resolvedLocation?.pathname === shown;
+  }, pathname);
+  await settle(page);
+}
+
+interface Router {
+  readonly state: { readonly resolvedLocation?: { readonly pathname: string } };
+}
+
 async function carryOut(page: Page, name: string): Promise<void> {
   const button = page.getByRole('main').getByRole('button', { name, exact: true }).first();
   // What was done before may have ended what it is about.
@@ -157,8 +172,7 @@ describe.skipIf(withoutBrowser)('the dashboard by role', () => {
     for (const [name, anyPath] of shown) {
       // That of another type is refused to whoever has a scope, and its address is not offered.
       const path = anyPath.replace('/queues/payroll', '/queues/import');
-      await page.goto(new URL(`dashboard/#${path}`, app.url).href);
-      await settle(page);
+      await goTo(page, new URL(`dashboard/#${path}`, app.url).href);
       expect([name, refusals, await page.getByRole('alert').allInnerTexts()]).toEqual([name, [], []]);
       for (const action of await buttonsOf(page)) {
         offered.add(action);

@@ -54,6 +54,24 @@ describe.skipIf(withoutBrowser)('a tab of the dashboard', () => {
     await page.close();
   });
 
+  it('fetches a stylesheet of a screen again that could not be fetched', async () => {
+    const page = await browser.newPage({ viewport: desktop });
+    let losses = 0;
+    await page.route(/assets\/schedules-[\w-]+\.css$/, (route) =>
+      losses++ < 2 ? route.abort() : route.continue(),
+    );
+    await page.goto(new URL('dashboard/#/schedules', app.url).href);
+    await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
+    const rules = () =>
+      page.evaluate(() =>
+        [...document.styleSheets]
+          .filter(({ href }) => href?.includes('/schedules-'))
+          .map(({ cssRules }) => cssRules.length),
+      );
+    await expect.poll(rules).toEqual([expect.toSatisfy((count: number) => count > 0)]);
+    await page.close();
+  });
+
   const motions = (page: Page) =>
     page.evaluate(() =>
       [...document.querySelectorAll('*')].flatMap((one) => {

@@ -6,6 +6,7 @@ import { askAgain } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatBytes } from '../texts/formats.ts';
 import { Problem } from './ask.tsx';
+import './drop-zone.css';
 
 /** For how long a part is tried again. */
 const retryMs = 600_000;

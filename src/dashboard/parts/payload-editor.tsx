@@ -41,26 +41,20 @@ function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | un
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
-  // As high as what comes, so that no button moves when somebody is about to press it.
-  if (query.isPending)
-    return (
-      <>
+  return (
+    <>
+      {/* As high as what comes, so that no button moves when somebody is about to press it. */}
+      {query.isPending ? (
         <label>
           {t.item.changePayload}
           <textarea rows={rows} disabled placeholder={t.loading} />
         </label>
-        <PayloadSchema type={undefined} />
-      </>
-    );
-  return (
-    <Answer query={query}>
-      {({ item }) => (
-        <>
-          <Text payload={item?.payload ?? null} draft={draft} />
-          <PayloadSchema type={item?.job.type} />
-        </>
+      ) : (
+        <Answer query={query}>{({ item }) => <Text payload={item?.payload ?? null} draft={draft} />}</Answer>
       )}
-    </Answer>
+      {/* One and the same before and after: what somebody has unfolded by then stays so. */}
+      <PayloadSchema type={query.data?.item?.job.type} />
+    </>
   );
 }
 

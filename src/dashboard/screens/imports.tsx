@@ -32,33 +32,7 @@ export default function ImportsScreen() {
   const mayCreate = useMay()('CREATE');
   const [chosen, setChosen] = useState<string>();
   const live = useAnswer(LiveImports, {});
-  const columns: readonly Column<Job>[] = [
-    {
-      title: t.trees.type,
-      grow: 1,
-      cell: ({ id, type, root }) => (
-        <Link to="/trees/$id" params={{ id: root.id }} search={{ job: id }}>
-          {type}
-        </Link>
-      ),
-    },
-    {
-      title: t.imports.status,
-      grow: 2,
-      cell: ({ import: state }) => state != null && <Reading state={state} />,
-    },
-    {
-      title: t.imports.items,
-      isNumber: true,
-      cell: ({ import: state }) => state != null && <Count count={state.items} />,
-    },
-    {
-      title: t.imports.bad,
-      grow: 1,
-      cell: (job) => job.import != null && <Bad job={job} badLines={job.import.badLines} />,
-    },
-    { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  ];
+  const columns = useColumns();
   return (
     <>
       <h1>{t.imports.title}</h1>
@@ -85,6 +59,43 @@ export default function ImportsScreen() {
       {mayCreate && <Stores onChoose={setChosen} />}
     </>
   );
+}
+
+function useColumns(): readonly Column<Job>[] {
+  const t = useTexts();
+  return [
+    {
+      title: t.trees.type,
+      grow: 1,
+      cell: ({ id, type, root }) => (
+        <Link to="/trees/$id" params={{ id: root.id }} search={{ job: id }}>
+          {type}
+        </Link>
+      ),
+    },
+    {
+      title: t.imports.upload,
+      grow: 1,
+      only: ({ import: state }) => state?.name != null,
+      cell: ({ import: state }) => state?.name,
+    },
+    {
+      title: t.imports.status,
+      grow: 2,
+      cell: ({ import: state }) => state != null && <Reading state={state} />,
+    },
+    {
+      title: t.imports.items,
+      isNumber: true,
+      cell: ({ import: state }) => state != null && <Count count={state.items} />,
+    },
+    {
+      title: t.imports.bad,
+      grow: 1,
+      cell: (job) => job.import != null && <Bad job={job} badLines={job.import.badLines} />,
+    },
+    { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ];
 }
 
 function Reading({ state: { status, bytesRead, size, error } }: { state: ImportStateFragment }) {
@@ -145,7 +156,16 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
   const t = useTexts();
   const live = useAnswer(LiveUploads, {});
   const columns: readonly Column<Stored>[] = [
-    { title: t.imports.upload, grow: 2, cell: ({ id, name }) => name ?? t.imports.noName(shortId(id)) },
+    {
+      title: t.imports.upload,
+      grow: 2,
+      cell: ({ id, name, imported }) => (
+        <div>
+          {name ?? t.imports.noName(shortId(id))}{' '}
+          {imported && <span className="quiet">✓ {t.imports.imported}</span>}
+        </div>
+      ),
+    },
     {
       title: t.imports.size,
       grow: 1,

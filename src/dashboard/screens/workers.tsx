@@ -93,6 +93,7 @@ function HeldItems({ items, wanted }: { items: readonly HeldRow[]; wanted: Held 
     { title: t.item.attempt, isNumber: true, cell: ({ attempt }) => attempt },
     {
       title: t.workers.heldSince,
+      isTime: true,
       cell: ({ claimedAt, slow }) => (
         <>
           <Time at={claimedAt} /> {slow && <span className="quiet">⏱ {t.workers.slow}</span>}

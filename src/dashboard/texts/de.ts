@@ -626,6 +626,7 @@ export const de: Texts = {
     noName: (id) => `Ohne Namen, ${id}`,
     size: 'Größe',
     incomplete: 'unvollständig',
+    imported: 'importiert',
     expires: 'Läuft ab',
     noUploads: 'Keine Datei ist gespeichert.',
   },

@@ -589,6 +589,7 @@ export const en = {
     noName: (id: string) => `Without a name, ${id}`,
     size: 'Size',
     incomplete: 'incomplete',
+    imported: 'imported',
     expires: 'Expires',
     noUploads: 'No file is stored.',
   },

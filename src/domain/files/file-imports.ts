@@ -179,6 +179,8 @@ export type FileImportStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 
 export interface FileImport {
   readonly jobId: string;
   readonly uploadId: string;
+  /** Of the file; null if its sender gave none, or the upload is gone. */
+  readonly name: string | null;
   readonly format: FileFormat;
   readonly size: number;
   readonly bytesRead: number;
@@ -200,13 +202,28 @@ export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImpor
 export async function readFileImports(database: Queries, jobIds: readonly string[]): Promise<FileImport[]> {
   const { rows } = await database.pool.query<FileImport>({
     name: 'read_file_imports',
-    text: `select job_id as "jobId", upload_id as "uploadId", options ->> 'format' as format, size, bytes_read as "bytesRead", items,
-             bad_lines as "badLines", started_at as "startedAt", finished_at as "finishedAt", error_code as "errorCode",
-             error_message as "errorMessage"
-           from jobtree.file_import where job_id = any ($1)`,
+    text: `select f.job_id as "jobId", f.upload_id as "uploadId", u.name, f.options ->> 'format' as format, f.size,
+             f.bytes_read as "bytesRead", f.items, f.bad_lines as "badLines", f.started_at as "startedAt", f.finished_at as "finishedAt",
+             f.error_code as "errorCode", f.error_message as "errorMessage"
+           from jobtree.file_import f left join jobtree.upload u on u.id = f.upload_id
+           where f.job_id = any ($1)`,
     values: [jobIds],
   });
   return rows;
+}
+
+/** Which of these uploads a job has for its file, whether or not its import has ended. */
+export async function readImportedUploads(
+  { pool }: Pick<Queries, 'pool'>,
+  uploadIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'read_imported_uploads',
+    text: `select u.id from unnest($1::uuid[]) u(id)
+           where exists (select from jobtree.file_import f where f.upload_id = u.id)`,
+    values: [uploadIds],
+  });
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The ids of jobs with a file, of these types unless that is null: the oldest first, or the newest first for a page from the end. */

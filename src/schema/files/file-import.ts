@@ -58,6 +58,11 @@ export const FileImport = builder.objectRef<FileImportState>('FileImport').imple
       description: 'The upload. It may no longer exist after the import.',
       resolve: ({ uploadId }) => encodeGlobalId('Upload', uploadId),
     }),
+    name: t.exposeString('name', {
+      nullable: true,
+      description:
+        'The name of the file, as its sender gave it. Null if it gave none, or once the upload no longer exists.',
+    }),
     format: t.expose('format', { type: FileFormat, description: 'The format of the file.' }),
     size: t.expose('size', { type: 'Count', description: 'The size of the upload, in bytes.' }),
     bytesRead: t.expose('bytesRead', {

@@ -1,8 +1,10 @@
 /** Files in the graph: those sent with an operation, and stored ones. */
 import { GraphQLError } from 'graphql';
+import { readImportedUploads } from '../../domain/files/file-imports.ts';
 import type { Upload as StoredUpload } from '../../domain/files/read-uploads.ts';
 import { builder } from '../core/builder.ts';
 import { encodeGlobalId } from '../core/global-id.ts';
+import { createLoader } from '../core/loader.ts';
 import { ReceivedFile } from './received-file.ts';
 
 builder.scalarType('File', {
@@ -19,6 +21,11 @@ builder.scalarType('File', {
   parseLiteral: () => {
     throw new GraphQLError('A File is given as a variable.');
   },
+});
+
+const imported = createLoader(async (ids: readonly string[], { engine }) => {
+  const found = await readImportedUploads(engine.database, ids);
+  return ids.map((id) => found.has(id));
 });
 
 export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
@@ -46,6 +53,10 @@ export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
     complete: t.boolean({
       description: 'Whether all of it has arrived, so that it can be imported.',
       resolve: ({ sha256 }) => sha256 !== null,
+    }),
+    imported: t.boolean({
+      description: 'Whether a job that still exists has it as its file. It can be imported more than once.',
+      resolve: ({ id }, _, context) => imported(context).load(id),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its sender began.' }),
     sha256: t.string({
