@@ -1152,10 +1152,10 @@ describe('deletion against workers', () => {
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
     await otherCalls('delete_job', jobId);
-    const gone = t.db.query('select jobtree.delete_tree($1)', [jobId]);
+    const gone = t.db.query('select jobtree.delete_trees(array[$1::uuid])', [jobId]);
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    expect(await gone).toEqual([{ delete_tree: true }]);
+    expect(await gone).toEqual([{ delete_trees: true }]);
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });
 
@@ -1163,7 +1163,7 @@ describe('deletion against workers', () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
-    await otherCalls('delete_tree', jobId);
+    await otherCalls('delete_trees', [jobId]);
     const again = t.db.query('select jobtree.delete_job($1)', [jobId]);
     await lockWaiters(t.db, 1);
     await other.query('commit');
@@ -1176,7 +1176,7 @@ describe('deletion against workers', () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
-    expect((await otherCalls('delete_tree', jobId, 2)).rows).toEqual([{ delete_tree: false }]);
+    expect((await otherCalls('delete_trees', [jobId], 2)).rows).toEqual([{ delete_trees: false }]);
     expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
     await other.query('commit');
     await t.finish();

@@ -546,7 +546,7 @@ export const calls: Readonly<Record<string, Call>> = {
     text: [
       'select jobtree.delete_job($1)',
       'select jobtree.fold_trees(array[$1::uuid], array[0])',
-      ...Array<string>(4).fill('select jobtree.delete_tree($1)'),
+      ...Array<string>(4).fill('select jobtree.delete_trees(array[$1::uuid])'),
     ],
     values: ({ root }) => [root],
     reads: [
