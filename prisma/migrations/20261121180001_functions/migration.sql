@@ -1249,7 +1249,7 @@ begin
     end if;
   end loop;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 end
 $$;
@@ -1566,16 +1566,6 @@ as $$
   select count(*)::integer from gone
 $$;
 
--- Removes those of the given keys, which this transaction has locked, that no item has.
-create or replace function jobtree.drop_keys(p_keys text[])
-returns void
-language sql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-  delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
-$$;
-
 -- Enqueues one piece of work: a sealed job with a single item.
 --
 -- p_type     the type of the job
@@ -1725,22 +1715,14 @@ begin
       and (
         not p.sealed
         or not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-        or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+        -- Exactly, as in fold_layer.
+        or j.cancelled_at is null and 100 * (p.failed + s.failed) > j.tolerated_failure_percentage::numeric * (p.item_count + s.items)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
     order by s.job_id
     limit 2000
   ));
 end
-$$;
-
--- Whether more of the items failed than a percentage of them. Not in floating point, where 57 of 10,000 would be more than 0.57 %. An expression,
--- so that the planner inlines it.
-create or replace function jobtree.exceeds(p_failed bigint, p_items bigint, p_percentage double precision)
-returns boolean
-language sql immutable parallel safe
-as $$
-  select coalesce(100 * p_failed > p_percentage::numeric * p_items, false)
 $$;
 
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
@@ -2699,7 +2681,8 @@ begin
     select c.*, c.is_open and c.sealed_at is not null and not c.is_sealed as seals,
       c.is_open and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
       c.is_open and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
-      c.is_open and c.cancelled_at is null and c.sealed_at is not null and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
+      -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
+      c.is_open and c.cancelled_at is null and c.sealed_at is not null and coalesce(100 * c.failed > c.tolerated_failure_percentage::numeric * c.item_count, false) as is_over_share
     from counted c
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
@@ -2737,8 +2720,7 @@ begin
     where f.changes and p.ctid = f.tid
     returning f.tid, p as state
   ), completed as (
-    update jobtree.tree t set completed_at = v_now
-    where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
+    update jobtree.tree t set completed_at = v_now where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
     select t.tenant, sum(t.items), sum(t.bytes)
@@ -3336,7 +3318,7 @@ begin
     v_inserted.ready := v_inserted.ready + jobtree.enter_keys(v_inserted.keyed, false);
   end if;
   if v_serialize_keys is not null then
-    perform jobtree.drop_keys(v_serialize_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_serialize_keys) and k.job_id is null;
   end if;
 
   if cardinality(v_positions) = v_inserted.added then
@@ -4284,7 +4266,7 @@ $$;
 --
 -- p_leases   the leases that this transaction has locked
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
--- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
+-- returns    those of p_leases whose reports have all that they need; the keys, of which the caller removes those without a head: null for none; and whether there are children that
 --            can't take every result, or may get more than the results have
 -- locks      those of hold_jobs, then those of lock_keys
 create or replace function jobtree.lock_fed(
@@ -4375,7 +4357,7 @@ begin
 end
 $$;
 
--- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
+-- Locks serialize keys, whether an item has them or not: a new row has no head, and the caller removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
 -- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped
@@ -6308,7 +6290,7 @@ begin
     ready := ready + jobtree.enter_keys(v_entering, true);
   end if;
   if v_positions is not null then
-    perform jobtree.drop_keys(v_locked);
+    delete from jobtree.serialize_key k where k.key = any (v_locked) and k.job_id is null;
   end if;
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
@@ -6879,7 +6861,7 @@ begin
     );
   end if;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 
   if coalesce(v_done.count, 0) + coalesce(v_ended.count, 0) < cardinality(p_numbers) then
