@@ -608,7 +608,7 @@ describe('the ids of a deleted tree', () => {
     ] as [string, ...unknown[]][]) {
       await expect(call(name, ...values)).rejects.toMatchObject({ code: 'JT001' });
     }
-    expect(await call('delete_tree', jobId)).toEqual([{ delete_tree: true }]);
+    expect(await call('delete_trees', [jobId])).toEqual([{ delete_trees: true }]);
     expect(await call('cancel_items', jobId)).toMatchObject([{ cancelled: '0', done: true }]);
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });

@@ -109,11 +109,11 @@ const drains: readonly Drain[] = [
     step: (_, next) => `select p.next_from as next from jobtree.promote_blocked('${next}') p`,
   },
   {
-    name: 'delete_tree: deletes them',
+    name: 'delete_trees: deletes them',
     step: (id, next) =>
       next === ''
         ? `select 'on' as next from (select jobtree.delete_job('${id}'), jobtree.fold_trees(array['${id}'::uuid], array[0]) offset 0) d`
-        : `select case when not d then 'on' end as next from jobtree.delete_tree('${id}') d`,
+        : `select case when not d then 'on' end as next from jobtree.delete_trees(array['${id}'::uuid]) d`,
   },
 ];
 

@@ -4,7 +4,7 @@
 --
 -- p_leases   the leases that this transaction has locked
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
--- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
+-- returns    those of p_leases whose reports have all that they need; the keys, of which the caller removes those without a head: null for none; and whether there are children that
 --            can't take every result, or may get more than the results have
 -- locks      those of hold_jobs, then those of lock_keys
 create or replace function jobtree.lock_fed(

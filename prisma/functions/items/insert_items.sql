@@ -87,7 +87,7 @@ begin
     v_inserted.ready := v_inserted.ready + jobtree.enter_keys(v_inserted.keyed, false);
   end if;
   if v_serialize_keys is not null then
-    perform jobtree.drop_keys(v_serialize_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_serialize_keys) and k.job_id is null;
   end if;
 
   if cardinality(v_positions) = v_inserted.added then

@@ -90,7 +90,7 @@ begin
     ready := ready + jobtree.enter_keys(v_entering, true);
   end if;
   if v_positions is not null then
-    perform jobtree.drop_keys(v_locked);
+    delete from jobtree.serialize_key k where k.key = any (v_locked) and k.job_id is null;
   end if;
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;

@@ -98,7 +98,7 @@ begin
     end if;
   end loop;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 end
 $$;

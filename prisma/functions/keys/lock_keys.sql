@@ -1,4 +1,4 @@
--- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
+-- Locks serialize keys, whether an item has them or not: a new row has no head, and the caller removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
 -- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped

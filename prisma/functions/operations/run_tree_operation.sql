@@ -8,7 +8,7 @@
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and whether
 --            some of them have more to cancel or delete. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, tree by tree, its row, shared, the rows of its jobs in the order of their ids and
---            those of cancel_job, or those of delete_job and delete_tree, waiting a moment for each
+--            those of cancel_job, or those of delete_job and delete_trees, waiting a moment for each
 create or replace function jobtree.run_tree_operation(p_id uuid, p_step bigint, p_root_ids uuid[], p_next_id uuid default null)
 returns table (finished boolean, more boolean, root_ids uuid[], unfinished boolean)
 language plpgsql volatile
@@ -52,7 +52,7 @@ begin
       elsif not exists (select from jobtree.tree t where t.root_id = v_root_id and t.deletion = 'REQUESTED') then
         perform jobtree.delete_job(v_root_id);
         -- What is complete and small is gone at once.
-        v_is_left := jobtree.delete_tree(v_root_id, 1000) is distinct from true;
+        v_is_left := jobtree.delete_trees(array[v_root_id], 1000) is distinct from true;
         unfinished := unfinished or v_is_left;
         root_ids := root_ids || v_root_id;
       end if;

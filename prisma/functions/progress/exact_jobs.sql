@@ -24,7 +24,8 @@ begin
       and (
         not p.sealed
         or not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-        or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+        -- Exactly, as in fold_layer.
+        or j.cancelled_at is null and 100 * (p.failed + s.failed) > j.tolerated_failure_percentage::numeric * (p.item_count + s.items)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
     order by s.job_id

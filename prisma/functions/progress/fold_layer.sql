@@ -59,7 +59,8 @@ begin
     select c.*, c.is_open and c.sealed_at is not null and not c.is_sealed as seals,
       c.is_open and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
       c.is_open and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
-      c.is_open and c.cancelled_at is null and c.sealed_at is not null and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
+      -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
+      c.is_open and c.cancelled_at is null and c.sealed_at is not null and coalesce(100 * c.failed > c.tolerated_failure_percentage::numeric * c.item_count, false) as is_over_share
     from counted c
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
@@ -97,8 +98,7 @@ begin
     where f.changes and p.ctid = f.tid
     returning f.tid, p as state
   ), completed as (
-    update jobtree.tree t set completed_at = v_now
-    where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
+    update jobtree.tree t set completed_at = v_now where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
     select t.tenant, sum(t.items), sum(t.bytes)

@@ -96,7 +96,7 @@ begin
     );
   end if;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 
   if coalesce(v_done.count, 0) + coalesce(v_ended.count, 0) < cardinality(p_numbers) then

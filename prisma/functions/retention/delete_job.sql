@@ -1,4 +1,4 @@
--- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
+-- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_trees, called by any server, then deletes
 -- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
 -- returns    the jobs that have more to cancel: cancel_items

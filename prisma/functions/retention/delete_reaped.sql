@@ -1,9 +1,9 @@
--- Deletes up to p_limit items of trees that reap_trees has marked, using delete_tree: a part of a large tree, or up to a hundred small
--- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
+-- Deletes up to p_limit items of trees that reap_trees has marked, using delete_trees: up to a hundred small ones together, and a part of
+-- a large tree. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: skips locked trees, and waits a moment for locked rows of jobs before
---            it skips the tree
+-- locks      those of delete_trees: skips locked trees, and waits a moment for locked rows of jobs. If one stays locked, it deletes tree
+--            after tree, and skips those with such rows
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
@@ -11,24 +11,40 @@ set lock_timeout = '20ms'
 -- plans: no seqscan
 as $$
 declare
-  v_left bigint := p_limit;
-  v_tree record;
-  v_gone boolean;
+  v_batch record;
+  v_root_id uuid;
   v_done boolean := false;
 begin
-  for v_tree in
-    select t.root_id, t.item_count - t.deleted_items as items from jobtree.tree t where t.deletion = 'REAPED' order by random()
+  for v_batch in
+    select array_agg(c.root_id) as roots, p_limit - min(c.before) as items
+    from (
+      select o.root_id, o.cost, sum(o.cost) over (order by o.place) - o.cost as before
+      from (
+        -- Even an empty tree has a cost.
+        select t.root_id, random() as place, greatest(t.item_count - t.deleted_items, p_limit / 100, 1) as cost
+        from jobtree.tree t where t.deletion = 'REAPED'
+      ) o
+    ) c
+    where c.before < p_limit
+    group by c.before + c.cost > p_limit
+    order by c.before + c.cost > p_limit
   loop
     begin
-      v_gone := jobtree.delete_tree(v_tree.root_id, v_left::integer);
+      if jobtree.delete_trees(v_batch.roots, v_batch.items::integer) is not null then
+        v_done := true;
+      end if;
     exception
-      when lock_not_available then v_gone := null;
+      when lock_not_available then
+        foreach v_root_id in array v_batch.roots loop
+          begin
+            if jobtree.delete_trees(array[v_root_id], greatest(v_batch.items / cardinality(v_batch.roots), 1)::integer) is not null then
+              v_done := true;
+            end if;
+          exception
+            when lock_not_available then null;
+          end;
+        end loop;
     end;
-    continue when v_gone is null;
-    v_done := true;
-    -- Even an empty tree has a cost.
-    v_left := v_left - greatest(v_tree.items, p_limit / 100, 1);
-    exit when v_left <= 0 or not v_gone;
   end loop;
   return v_done;
 end

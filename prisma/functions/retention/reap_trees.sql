@@ -1,4 +1,4 @@
--- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
+-- Marks complete trees whose retention is over for deletion: delete_trees, called by any server, deletes them in batches. From here on
 -- nothing of them can be replayed, and their dedupe keys are free. Trees that are held, or that is_kept holds back, come later.
 --
 -- p_default_seconds   the retention of trees without their own; null for ever
@@ -13,6 +13,8 @@ as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
+  -- Mostly there are none, so that no tree need be looked at.
+  v_operations boolean := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
   v_roots uuid[];
   v_marked uuid[];
 begin
@@ -22,14 +24,14 @@ begin
   with own as (
     select t.root_id from jobtree.tree t
     where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'
-      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not (v_operations and jobtree.is_kept(t.root_id))
     order by t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second'
     limit v_limit
     for no key update skip locked
   ), others as (
     select t.root_id from jobtree.tree t
     where t.completed_at <= v_now - p_default_seconds * interval '1 second'
-      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not (v_operations and jobtree.is_kept(t.root_id))
     order by t.completed_at
     limit v_limit
     for no key update skip locked
@@ -39,8 +41,9 @@ begin
     return 0;
   end if;
 
-  -- In a new statement, which sees what began before the locks.
-  v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
+  -- In new statements, which see what began before the locks.
+  v_operations := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
+  v_roots := array(select r from unnest(v_roots) r where not (v_operations and jobtree.is_kept(r)));
   with keyed as materialized (
     select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null
   ), free as materialized (

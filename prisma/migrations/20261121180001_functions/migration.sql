@@ -589,7 +589,7 @@ begin
   set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
-  -- Only for jobs that still exist: this may have waited for delete_tree.
+  -- Only for jobs that still exist: this may have waited for delete_trees.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
 
@@ -1249,7 +1249,7 @@ begin
     end if;
   end loop;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 end
 $$;
@@ -1271,7 +1271,7 @@ as $$
   select i.job_id, i.created from jobtree.insert_jobs(p_jobs, string_to_array(p_payloads, E'\x1e'), p_owners, true) i
 $$;
 
--- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
+-- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_trees, called by any server, then deletes
 -- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
 -- returns    the jobs that have more to cancel: cancel_items
@@ -1310,12 +1310,12 @@ begin
 end
 $$;
 
--- Deletes up to p_limit items of trees that reap_trees has marked, using delete_tree: a part of a large tree, or up to a hundred small
--- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
+-- Deletes up to p_limit items of trees that reap_trees has marked, using delete_trees: up to a hundred small ones together, and a part of
+-- a large tree. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: skips locked trees, and waits a moment for locked rows of jobs before
---            it skips the tree
+-- locks      those of delete_trees: skips locked trees, and waits a moment for locked rows of jobs. If one stays locked, it deletes tree
+--            after tree, and skips those with such rows
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
@@ -1324,125 +1324,160 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  v_left bigint := p_limit;
-  v_tree record;
-  v_gone boolean;
+  v_batch record;
+  v_root_id uuid;
   v_done boolean := false;
 begin
-  for v_tree in
-    select t.root_id, t.item_count - t.deleted_items as items from jobtree.tree t where t.deletion = 'REAPED' order by random()
+  for v_batch in
+    select array_agg(c.root_id) as roots, p_limit - min(c.before) as items
+    from (
+      select o.root_id, o.cost, sum(o.cost) over (order by o.place) - o.cost as before
+      from (
+        -- Even an empty tree has a cost.
+        select t.root_id, random() as place, greatest(t.item_count - t.deleted_items, p_limit / 100, 1) as cost
+        from jobtree.tree t where t.deletion = 'REAPED'
+      ) o
+    ) c
+    where c.before < p_limit
+    group by c.before + c.cost > p_limit
+    order by c.before + c.cost > p_limit
   loop
     begin
-      v_gone := jobtree.delete_tree(v_tree.root_id, v_left::integer);
+      if jobtree.delete_trees(v_batch.roots, v_batch.items::integer) is not null then
+        v_done := true;
+      end if;
     exception
-      when lock_not_available then v_gone := null;
+      when lock_not_available then
+        foreach v_root_id in array v_batch.roots loop
+          begin
+            if jobtree.delete_trees(array[v_root_id], greatest(v_batch.items / cardinality(v_batch.roots), 1)::integer) is not null then
+              v_done := true;
+            end if;
+          exception
+            when lock_not_available then null;
+          end;
+        end loop;
     end;
-    continue when v_gone is null;
-    v_done := true;
-    -- Even an empty tree has a cost.
-    v_left := v_left - greatest(v_tree.items, p_limit / 100, 1);
-    exit when v_left <= 0 or not v_gone;
   end loop;
   return v_done;
 end
 $$;
 
--- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and up to twice as many
--- leases and failures, and finally the tree itself. Each call continues where the last one stopped.
+-- Deletes up to p_limit items of trees that delete_job or reap_trees has marked and whose cancellation is counted, and up to twice as many
+-- leases and failures, and finally the trees themselves: one after the other, but what goes of all of them at once. Each call continues
+-- where the last one stopped.
 --
--- returns    whether the tree is gone; null if it is not complete yet, or another transaction is deleting it
--- locks      the tree, skipping it if locked; at the end the jobs' rows in the order of their ids
-create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
+-- returns    whether the trees are gone, except for those that it skips: trees that are not complete yet, or that another transaction is
+--            deleting; null if it skips all that there are
+-- locks      the trees, skipping locked ones; leases by id; at the end imports, and then the jobs' rows in the order of their ids
+create or replace function jobtree.delete_trees(p_root_ids uuid[], p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_tree jobtree.tree;
-  v_job_id uuid;
+  v_roots uuid[] := array(
+    select t.root_id from jobtree.tree t
+    where t.root_id = any (p_root_ids) and t.deletion is not null and t.completed_at is not null
+    for update skip locked
+  );
+  v_job record;
+  v_root_id uuid;
+  v_next_id uuid;
+  v_jobs uuid[];
+  v_first bigint := 0;
   v_left bigint := p_limit;
-  v_last bigint;
   v_count bigint;
-  v_rows bigint;
+  v_last bigint;
+  v_deleted bigint;
 begin
-  select * into v_tree from jobtree.tree t where t.root_id = p_root_id and t.deletion is not null for update skip locked;
-  if not found then
-    return case when not exists (select from jobtree.tree t where t.root_id = p_root_id and t.deletion is not null) then true end;
+  if v_roots = '{}' then
+    return case when not exists (select from jobtree.tree t where t.root_id = any (p_root_ids) and t.deletion is not null) then true end;
   end if;
-  if v_tree.completed_at is null then
-    return null;
-  end if;
-
-  v_tree.next_job_id := coalesce(v_tree.next_job_id, p_root_id);
-  while v_tree.next_job_id is not null and v_left > 0 loop
-    v_job_id := v_tree.next_job_id;
-    select max(i.position), count(*) into v_last, v_count
-    from (
-      select i.position from jobtree.job_item i
-      where i.job_id = v_job_id and i.position >= v_tree.next_position
-      order by i.position
-      limit v_left
-    ) i;
-    -- An item may have very many of these.
-    delete from jobtree.lease l where l.id = any (array(
-      select l.id from jobtree.lease l where l.job_id = v_job_id and l.position between v_tree.next_position and v_last
-      order by l.position limit 2 * p_limit
-    ));
-    get diagnostics v_rows = row_count;
-    exit when v_rows = 2 * p_limit;
-    delete from jobtree.failure f where f.ctid = any (array(
-      select f.ctid from jobtree.failure f where f.job_id = v_job_id and f.position between v_tree.next_position and v_last
-      order by f.position limit 2 * p_limit
-    ));
-    get diagnostics v_rows = row_count;
-    exit when v_rows = 2 * p_limit;
-    delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_tree.next_position and v_last;
-    -- After the leases, which note_items locks first.
-    delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_tree.next_position and v_last;
-    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_tree.next_position and v_last;
-    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_tree.next_position and v_last;
-    -- promote_blocked passes the key on later.
-    update jobtree.ended_head e set held = false
-    where e.job_id = v_job_id and e.position between v_tree.next_position and v_last and e.held;
-    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_tree.next_position and v_last;
-    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_tree.next_position and v_last;
-    delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_tree.next_position and v_last;
-    v_tree.deleted_items := v_tree.deleted_items + v_count;
-    if v_count = v_left then
-      v_tree.next_position := v_last + 1;
-    else
-      v_tree.next_position := 0;
-      select j.id into v_tree.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
+  for v_job in
+    select j.root_id, j.id, case when j.id = t.next_job_id then t.next_position else 0 end as first
+    from jobtree.tree t
+    join jobtree.job j on j.root_id = t.root_id and j.id >= coalesce(t.next_job_id, t.root_id)
+    where t.root_id = any (v_roots)
+    order by j.root_id, j.id
+  loop
+    if v_root_id is distinct from v_job.root_id then
+      v_root_id := v_job.root_id;
+      v_deleted := 0;
     end if;
+    v_next_id := v_job.id;
+    -- A job of which only a part is left, or is to be deleted, goes alone: for all others the range of positions is everything.
+    exit when v_left <= 0 or v_jobs is not null and greatest(v_first, v_job.first) > 0;
+    select max(i.position), count(*) into v_last, v_count
+    from (select i.position from jobtree.job_item i where i.job_id = v_job.id and i.position >= v_job.first order by i.position limit v_left) i;
+    exit when v_count = v_left and v_jobs is not null;
+    v_jobs := v_jobs || v_job.id;
+    v_first := v_job.first;
+    v_deleted := v_deleted + v_count;
+    v_job.first := v_last + 1;
+    exit when v_count = v_left;
     -- Even an empty job has a cost.
     v_left := v_left - greatest(v_count, p_limit / 100, 1);
+    v_next_id := null;
   end loop;
-  if v_tree.next_job_id is not null then
-    update jobtree.tree t
-    set deleted_items = v_tree.deleted_items, next_position = v_tree.next_position, next_job_id = v_tree.next_job_id
-    where t.root_id = p_root_id;
-    return false;
+  if v_next_id is null or v_next_id <> all (v_jobs) then
+    v_last := 9223372036854775807;
   end if;
 
+  -- An item may have very many of these.
+  delete from jobtree.lease l where l.id = any (array(
+    select l.id from jobtree.lease l where l.job_id = any (v_jobs) and l.position between v_first and v_last limit 2 * p_limit
+  ));
+  get diagnostics v_count = row_count;
+  if v_count = 2 * p_limit then
+    return false;
+  end if;
+  delete from jobtree.failure f where f.ctid = any (array(
+    select f.ctid from jobtree.failure f where f.job_id = any (v_jobs) and f.position between v_first and v_last limit 2 * p_limit
+  ));
+  get diagnostics v_count = row_count;
+  if v_count = 2 * p_limit then
+    return false;
+  end if;
+  delete from jobtree.outcome o where o.job_id = any (v_jobs) and o.position between v_first and v_last;
+  -- After the leases, which whoever stores notes locks first.
+  delete from jobtree.item_note n where n.job_id = any (v_jobs) and n.position between v_first and v_last;
+  delete from jobtree.dead_letter d where d.job_id = any (v_jobs) and d.position between v_first and v_last;
+  delete from jobtree.cancellation c where c.job_id = any (v_jobs) and c.position between v_first and v_last;
+  -- promote_blocked passes the key on later.
+  update jobtree.ended_head e set held = false where e.job_id = any (v_jobs) and e.position between v_first and v_last and e.held;
+  delete from jobtree.replay r where r.job_id = any (v_jobs) and r.position between v_first and v_last;
+  delete from jobtree.trace_context t where t.job_id = any (v_jobs) and t.position between v_first and v_last;
+  delete from jobtree.job_item i where i.job_id = any (v_jobs) and i.position between v_first and v_last;
+
+  if v_next_id is not null then
+    update jobtree.tree t
+    set deleted_items = t.deleted_items + v_deleted, next_position = v_job.first, next_job_id = v_next_id
+    where t.root_id = v_root_id;
+    v_roots := array(select r from unnest(v_roots) r where r < v_root_id);
+    if v_roots = '{}' then
+      return false;
+    end if;
+  end if;
   -- Before the jobs: the order in which importing servers lock them.
-  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
-  -- Another call that cancels or deletes the tree has these rows locked, and leaves deltas behind.
-  perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
-  with gone as (
-    delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
-    returning p.item_count, p.bytes
-  )
+  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = any (v_roots)));
+  -- Another call that cancels or deletes a tree has these rows locked, and leaves deltas behind.
+  v_jobs := array(select j.id from jobtree.job j where j.root_id = any (v_roots) order by j.id for update);
+  with gone as (delete from jobtree.job_progress p where p.job_id = any (v_jobs) returning p.job_id, p.item_count, p.bytes)
   insert into jobtree.stored_delta (tenant, items, bytes)
-  select (select jobtree.tenant_of(j.type) from jobtree.job j where j.id = p_root_id), -sum(g.item_count), -sum(g.bytes) from gone g
-  having count(*) > 0;
-  delete from jobtree.progress_delta d where d.root_id = p_root_id;
-  delete from jobtree.callback c where c.root_id = p_root_id;
-  delete from jobtree.job j where j.root_id = p_root_id;
-  delete from jobtree.tree t where t.root_id = p_root_id;
-  return true;
+  select jobtree.tenant_of(r.type), -sum(g.item_count), -sum(g.bytes)
+  from gone g join jobtree.job j on j.id = g.job_id join jobtree.job r on r.id = j.root_id
+  group by 1;
+  delete from jobtree.progress_delta d where d.root_id = any (v_roots);
+  delete from jobtree.callback c where c.root_id = any (v_roots);
+  delete from jobtree.job j where j.id = any (v_jobs);
+  delete from jobtree.tree t where t.root_id = any (v_roots);
+  return v_next_id is null;
 end
 $$;
 
@@ -1529,16 +1564,6 @@ as $$
     update jobtree.ended_head e set held = false from gone g where e.job_id = g.job_id and e.position = g.position
   )
   select count(*)::integer from gone
-$$;
-
--- Removes those of the given keys, which this transaction has locked, that no item has.
-create or replace function jobtree.drop_keys(p_keys text[])
-returns void
-language sql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-  delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
 $$;
 
 -- Enqueues one piece of work: a sealed job with a single item.
@@ -1690,22 +1715,14 @@ begin
       and (
         not p.sealed
         or not j.waits and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-        or j.cancelled_at is null and jobtree.exceeds(p.failed + s.failed, p.item_count + s.items, j.tolerated_failure_percentage)
+        -- Exactly, as in fold_layer.
+        or j.cancelled_at is null and 100 * (p.failed + s.failed) > j.tolerated_failure_percentage::numeric * (p.item_count + s.items)
       )
     -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
     order by s.job_id
     limit 2000
   ));
 end
-$$;
-
--- Whether more of the items failed than a percentage of them. Not in floating point, where 57 of 10,000 would be more than 0.57 %. An expression,
--- so that the planner inlines it.
-create or replace function jobtree.exceeds(p_failed bigint, p_items bigint, p_percentage double precision)
-returns boolean
-language sql immutable parallel safe
-as $$
-  select coalesce(100 * p_failed > p_percentage::numeric * p_items, false)
 $$;
 
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
@@ -2664,7 +2681,8 @@ begin
     select c.*, c.is_open and c.sealed_at is not null and not c.is_sealed as seals,
       c.is_open and c.sealed_at is not null and not c.waits and c.undone = 0 as is_even,
       c.is_open and c.cancelled_at is null and coalesce(c.failed > c.tolerated_failure_count, false) as is_over,
-      c.is_open and c.cancelled_at is null and c.sealed_at is not null and jobtree.exceeds(c.failed, c.item_count, c.tolerated_failure_percentage) as is_over_share
+      -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
+      c.is_open and c.cancelled_at is null and c.sealed_at is not null and coalesce(100 * c.failed > c.tolerated_failure_percentage::numeric * c.item_count, false) as is_over_share
     from counted c
   ), judged as (
     select c.*, c.is_even and c.is_exact and not c.is_over and not c.is_over_share as ends, c.is_over or c.is_over_share and c.is_exact as fails,
@@ -2702,8 +2720,7 @@ begin
     where f.changes and p.ctid = f.tid
     returning f.tid, p as state
   ), completed as (
-    update jobtree.tree t set completed_at = v_now
-    where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
+    update jobtree.tree t set completed_at = v_now where t.root_id = any (array(select f.root_id from folded f where f.ends_tree))
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
     select t.tenant, sum(t.items), sum(t.bytes)
@@ -2719,38 +2736,6 @@ begin
   left join written w on w.tid = f.tid
   union all
   select distinct s.root_id, false, 0::bigint, null::jobtree.job_progress, false, false, false, false from summed_up s where not s.is_whole;
-end
-$$;
-
--- Adds what folds, uploads and deletions have recorded to each tenant's total. Every server calls it about once a second. The commit does
--- not wait for the disk: after a crash the records are back, and are added again.
---
--- p_limit    the maximum number of records
--- p_from     the record to read from: a low-water mark that skips the dead rows of what was added before; 0 now and then, for records that
---            committed late
--- returns    how many there were, and the last one; null for none
--- locks      records, skipping locked ones; the rows of tenants in their order
-create or replace function jobtree.fold_stored(p_limit integer default 10000, p_from bigint default 0)
-returns table (records integer, last_record bigint)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  return query
-  with taken as materialized (
-    select d.id from jobtree.stored_delta d where d.id >= p_from order by d.id limit p_limit for update skip locked
-  ), consumed as (
-    delete from jobtree.stored_delta d where d.id = any (array(select t.id from taken t)) returning d.tenant, d.items, d.bytes
-  ), added as (
-    insert into jobtree.stored as s (tenant, items, bytes)
-    select c.tenant, sum(c.items), sum(c.bytes) from consumed c group by c.tenant order by c.tenant
-    on conflict (tenant) do update set items = s.items + excluded.items, bytes = s.bytes + excluded.bytes
-  )
-  select count(*)::integer, max(t.id) from taken t;
 end
 $$;
 
@@ -3301,7 +3286,7 @@ begin
     v_inserted.ready := v_inserted.ready + jobtree.enter_keys(v_inserted.keyed, false);
   end if;
   if v_serialize_keys is not null then
-    perform jobtree.drop_keys(v_serialize_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_serialize_keys) and k.job_id is null;
   end if;
 
   if cardinality(v_positions) = v_inserted.added then
@@ -4249,7 +4234,7 @@ $$;
 --
 -- p_leases   the leases that this transaction has locked
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
--- returns    those of p_leases whose reports have all that they need; the keys, for drop_keys: null for none; and whether there are children that
+-- returns    those of p_leases whose reports have all that they need; the keys, of which the caller removes those without a head: null for none; and whether there are children that
 --            can't take every result, or may get more than the results have
 -- locks      those of hold_jobs, then those of lock_keys
 create or replace function jobtree.lock_fed(
@@ -4340,7 +4325,7 @@ begin
 end
 $$;
 
--- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
+-- Locks serialize keys, whether an item has them or not: a new row has no head, and the caller removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
 -- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped
@@ -5018,64 +5003,6 @@ begin
 end
 $$;
 
--- Stores what workers note about items that they hold: a note, which replaces an earlier one, and a log, of which the last fifty lines of
--- all attempts are kept. Repeating a call changes nothing. The commit does not wait for the disk.
---
--- p_lease_ids, p_numbers   assignments, none twice; those that are not open, or whose job is cancelled, don't count
--- p_notes    the notes: null keeps the current one, an empty text removes it
--- p_logs     JSON arrays of {at, text}, with all lines of this attempt; null keeps the current ones
--- returns    how many assignments counted
--- locks      the leases in the order of their ids, for key share, waiting for reports on them and deletions of the tree; then item_note
---            rows in the order of their keys
-create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
-returns integer
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_count integer;
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for key share;
-
-  insert into jobtree.item_note as n (job_id, position, noted_at, note, log)
-  select h.job_id, h.position, clock_timestamp(), h.note, coalesce(h.log, '[]')
-  from (
-    select l.job_id, l.position + u.number - 1 as position, u.note, (
-        select jsonb_agg(e.value || jsonb_build_object('attempt', l.attempt) order by e.n)
-        from jsonb_array_elements(u.log) with ordinality e(value, n)
-      ) as log
-    from unnest(p_lease_ids, p_numbers, p_notes, p_logs) u(lease_id, number, note, log)
-    join jobtree.lease l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
-    where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
-  ) h
-  order by h.job_id, h.position
-  on conflict on constraint item_note_pkey do update
-  set noted_at = excluded.noted_at, note = coalesce(excluded.note, n.note), log = (
-    select coalesce(jsonb_agg(k.value order by k.n), '[]')
-    from (
-      select a.value, a.n
-      from (
-        select e.value, e.n from jsonb_array_elements(n.log) with ordinality e(value, n)
-        where excluded.log = '[]' or e.value -> 'attempt' <> excluded.log #> '{0,attempt}'
-        union all
-        select e.value, 1000 + e.n from jsonb_array_elements(excluded.log) with ordinality e(value, n)
-      ) a
-      order by a.n desc
-      limit 50
-    ) k
-  );
-  get diagnostics v_count = row_count;
-  return v_count;
-end
-$$;
-
 -- Those of the given trees that are not complete, the last hundred at most: schedules that allow trees to overlap don't need the others.
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
@@ -5174,69 +5101,6 @@ begin
   into v_operation.total, v_operation.selected_job_ids, v_operation.finished_at
   from selected s;
   return v_operation;
-end
-$$;
-
--- In which statuses jobs have pending items, with a count and an example of each. Looks at a bounded number of ranges, whatever the jobs
--- have: each status of each job by itself, so that none is missed behind many of another.
---
--- p_job_ids  the jobs: of one tree, or a few
--- p_most     about how many ranges are looked at in each status, shared among the jobs
--- returns    a row for each job and status: the statuses of pending items, and KEY_HELD instead of BLOCKED for those behind a head that failed
---            and keeps its key; how many items were counted, and whether there may be more; the first one; and, of scheduled ones, the
---            earliest time. RUNNING items are not counted
-create or replace function jobtree.pending_of_jobs(p_job_ids uuid[], p_most integer)
-returns table (job_id uuid, status text, items bigint, has_more boolean, "position" bigint, until timestamptz)
-language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-declare
-  v_most constant integer := greatest(10, p_most / greatest(1, cardinality(p_job_ids)));
-begin
-  return query
-    select j.id, s.status, e.items, e.ranges = v_most, e.position, e.until
-    from unnest(p_job_ids) j(id)
-    cross join unnest(array['READY', 'SCHEDULED', 'RETRYING', 'WAITING']) s(status)
-    cross join lateral (
-      select sum(q.count)::bigint as items, count(*) as ranges, min(q.position) as position, min(nullif(q.run_at, 'infinity')) as until
-      from (
-        select q.count, q.position, q.run_at from jobtree.queue_entry q
-        where jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status and q.job_id = j.id
-        order by q.position
-        limit v_most
-      ) q
-    ) e
-    where e.ranges > 0;
-  return query
-    select j.id, h.status, sum(b.items)::bigint, sum(sum(b.items)) over (partition by j.id) = v_most, min(b.position), null::timestamptz
-    from unnest(p_job_ids) j(id)
-    cross join lateral (
-      select b.key, count(*) as items, min(b.position) as position
-      from (select b.key, b.position from jobtree.blocked_item b where b.job_id = j.id order by b.position limit v_most) b
-      group by b.key
-    ) b
-    cross join lateral (
-      select case when exists (
-        select from jobtree.serialize_key k
-        cross join lateral (
-          select e.held from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position offset 0
-        ) e
-        where k.key = b.key and e.held
-      ) then 'KEY_HELD' else 'BLOCKED' end as status
-    ) h
-    group by j.id, h.status;
-  return query
-    select j.id, 'RUNNING', 0::bigint, true, l.position, null::timestamptz
-    from unnest(p_job_ids) j(id)
-    cross join lateral (
-      select l.position from jobtree.lease l where l.job_id = j.id and coalesce(l.check_at, 'infinity') < 'infinity' limit 1
-    ) l;
 end
 $$;
 
@@ -6053,7 +5917,7 @@ as $$
   ) t
 $$;
 
--- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
+-- Marks complete trees whose retention is over for deletion: delete_trees, called by any server, deletes them in batches. From here on
 -- nothing of them can be replayed, and their dedupe keys are free. Trees that are held, or that is_kept holds back, come later.
 --
 -- p_default_seconds   the retention of trees without their own; null for ever
@@ -6073,6 +5937,8 @@ as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
+  -- Mostly there are none, so that no tree need be looked at.
+  v_operations boolean := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
   v_roots uuid[];
   v_marked uuid[];
 begin
@@ -6082,14 +5948,14 @@ begin
   with own as (
     select t.root_id from jobtree.tree t
     where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'
-      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+      and t.retention_seconds >= 0 and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not (v_operations and jobtree.is_kept(t.root_id))
     order by t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second'
     limit v_limit
     for no key update skip locked
   ), others as (
     select t.root_id from jobtree.tree t
     where t.completed_at <= v_now - p_default_seconds * interval '1 second'
-      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not jobtree.is_kept(t.root_id)
+      and t.retention_seconds is null and t.deletion is null and coalesce(t.held_until, '-infinity') <= v_now and not (v_operations and jobtree.is_kept(t.root_id))
     order by t.completed_at
     limit v_limit
     for no key update skip locked
@@ -6099,8 +5965,9 @@ begin
     return 0;
   end if;
 
-  -- In a new statement, which sees what began before the locks.
-  v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
+  -- In new statements, which see what began before the locks.
+  v_operations := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
+  v_roots := array(select r from unnest(v_roots) r where not (v_operations and jobtree.is_kept(r)));
   with keyed as materialized (
     select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null
   ), free as materialized (
@@ -6270,7 +6137,7 @@ begin
     ready := ready + jobtree.enter_keys(v_entering, true);
   end if;
   if v_positions is not null then
-    perform jobtree.drop_keys(v_locked);
+    delete from jobtree.serialize_key k where k.key = any (v_locked) and k.job_id is null;
   end if;
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
@@ -6841,7 +6708,7 @@ begin
     );
   end if;
   if v_keys is not null then
-    perform jobtree.drop_keys(v_keys);
+    delete from jobtree.serialize_key k where k.key = any (v_keys) and k.job_id is null;
   end if;
 
   if coalesce(v_done.count, 0) + coalesce(v_ended.count, 0) < cardinality(p_numbers) then
@@ -7095,7 +6962,7 @@ $$;
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and whether
 --            some of them have more to cancel or delete. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, tree by tree, its row, shared, the rows of its jobs in the order of their ids and
---            those of cancel_job, or those of delete_job and delete_tree, waiting a moment for each
+--            those of cancel_job, or those of delete_job and delete_trees, waiting a moment for each
 create or replace function jobtree.run_tree_operation(p_id uuid, p_step bigint, p_root_ids uuid[], p_next_id uuid default null)
 returns table (finished boolean, more boolean, root_ids uuid[], unfinished boolean)
 language plpgsql volatile
@@ -7140,7 +7007,7 @@ begin
       elsif not exists (select from jobtree.tree t where t.root_id = v_root_id and t.deletion = 'REQUESTED') then
         perform jobtree.delete_job(v_root_id);
         -- What is complete and small is gone at once.
-        v_is_left := jobtree.delete_tree(v_root_id, 1000) is distinct from true;
+        v_is_left := jobtree.delete_trees(array[v_root_id], 1000) is distinct from true;
         unfinished := unfinished or v_is_left;
         root_ids := root_ids || v_root_id;
       end if;

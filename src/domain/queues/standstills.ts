@@ -1,9 +1,10 @@
 /**
  * Why something is not running: what keeps the pending items of a job, a tree or a type, or a single item, from being worked on. It is found by
- * the same facts that claims go by, and nothing is read item by item: `pending_of_jobs` looks at a bounded number of ranges.
+ * the same facts that claims go by, and nothing is read item by item: a bounded number of ranges is looked at, whatever the jobs have.
  *
  * A thing first has stands: how many of its items are in which state, with an example. Then each stand is explained, all of them together.
  */
+import type { Survey } from '../../db/surveys.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ItemStatus } from '../items/item-state.ts';
 import type { Item } from '../items/read-items.ts';
@@ -14,7 +15,7 @@ import { type Sight, type Stand, type Standstill, type State, standstillReasons 
 import { awaitedBy, readAwaited, readDetails } from './standstill-details.ts';
 import { obstaclesOf, readTypeFacts } from './type-facts.ts';
 
-/** About how many ranges of pending items are looked at in each status. */
+/** About how many ranges of pending items are looked at in each status, shared among the jobs. */
 const mostRanges = 10_000;
 /** How many reasons are told of one thing. */
 export const mostReasons = 20;
@@ -120,14 +121,56 @@ interface Pending {
   readonly until: Date | null;
 }
 
+/**
+ * In which statuses the jobs `$1` have pending items, with a count and an example of each, and of scheduled ones the earliest time: KEY_HELD
+ * instead of BLOCKED are those behind a head that failed and keeps its key, and RUNNING ones are not counted. Looks at `$2` ranges in each status of
+ * each job by itself, so that none is missed behind many of another.
+ */
+export const pendingOfJobs: Survey = {
+  name: 'read_pending_of_jobs',
+  without: ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'],
+  text: `select j.id as job_id, s.status, e.items, e.ranges = $2::integer as has_more, e.position, e.until
+    from unnest($1::uuid[]) j(id)
+    cross join unnest(array['READY', 'SCHEDULED', 'RETRYING', 'WAITING']) s(status)
+    cross join lateral (
+      select sum(q.count)::bigint as items, count(*) as ranges, min(q.position) as position, min(nullif(q.run_at, 'infinity')) as until
+      from (
+        select q.count, q.position, q.run_at from jobtree.queue_entry q
+        where jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status and q.job_id = j.id
+        order by q.position
+        limit $2
+      ) q
+    ) e
+    where e.ranges > 0
+    union all
+    select j.id, h.status, sum(b.items)::bigint, sum(sum(b.items)) over (partition by j.id) = $2, min(b.position), null
+    from unnest($1) j(id)
+    cross join lateral (
+      select b.key, count(*) as items, min(b.position) as position
+      from (select b.key, b.position from jobtree.blocked_item b where b.job_id = j.id order by b.position limit $2) b
+      group by b.key
+    ) b
+    cross join lateral (
+      select case when exists (
+        select from jobtree.serialize_key k
+        cross join lateral (select e.held from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position offset 0) e
+        where k.key = b.key and e.held
+      ) then 'KEY_HELD' else 'BLOCKED' end as status
+    ) h
+    group by j.id, h.status
+    union all
+    select j.id, 'RUNNING', 0, true, l.position, null
+    from unnest($1) j(id)
+    cross join lateral (
+      select l.position from jobtree.lease l where l.job_id = j.id and coalesce(l.check_at, 'infinity') < 'infinity' limit 1
+    ) l`,
+};
+
 async function readPending({ database }: Engine, jobIds: readonly string[]): Promise<Map<string, Pending[]>> {
   const found = new Map(jobIds.map((id): [string, Pending[]] => [id, []]));
   if (jobIds.length === 0) return found;
-  const { rows } = await database.pool.query<Pending>({
-    name: 'read_pending_of_jobs',
-    text: 'select * from jobtree.pending_of_jobs($1, $2)',
-    values: [jobIds, mostRanges],
-  });
+  const ranges = Math.max(10, Math.floor(mostRanges / jobIds.length));
+  const { rows } = await database.surveys.query<Pending>({ ...pendingOfJobs, values: [jobIds, ranges] });
   for (const row of rows) found.get(row.job_id)?.push(row);
   return found;
 }

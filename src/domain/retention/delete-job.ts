@@ -38,14 +38,15 @@ async function deleteUnlessBusy(engine: Engine, jobId: string) {
 
 /** Deletes one batch. WAITING: something in the tree is still being cancelled or counted. */
 export async function deleteSome(engine: Engine, rootId: string): Promise<'GONE' | 'MORE' | 'WAITING'> {
-  const [row] = await engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId);
-  if (row?.delete_tree === true) return 'GONE';
-  if (row?.delete_tree === false) return 'MORE';
-  const fold = await foldProgress(engine, rootId, 0);
-  if (fold === undefined || fold.retry) return 'WAITING';
-  const [again] = await engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId);
-  if (again?.delete_tree === true) return 'GONE';
-  return again?.delete_tree === false ? 'MORE' : 'WAITING';
+  const deleted = async () =>
+    (await engine.database.call<{ delete_trees: boolean | null }>('delete_trees', [rootId]))[0]?.delete_trees;
+  let gone = await deleted();
+  if (gone == null) {
+    const fold = await foldProgress(engine, rootId, 0);
+    if (fold === undefined || fold.retry) return 'WAITING';
+    gone = await deleted();
+  }
+  return gone == null ? 'WAITING' : gone ? 'GONE' : 'MORE';
 }
 
 /** The progress of the deletion of a tree. */

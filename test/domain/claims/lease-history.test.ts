@@ -148,7 +148,9 @@ it('a call that deletes a tree removes a bounded number of leases, however many 
   await t.fold(jobId);
   const left = [await leases(jobId)];
   const isGone = async () =>
-    (await t.db.query<{ gone: boolean }>('select jobtree.delete_tree($1, 40) as gone', [jobId]))[0]?.gone;
+    (
+      await t.db.query<{ gone: boolean }>('select jobtree.delete_trees(array[$1::uuid], 40) as gone', [jobId])
+    )[0]?.gone;
   for (let gone: boolean | undefined; !gone; ) {
     gone = await isGone();
     left.push(await leases(jobId));

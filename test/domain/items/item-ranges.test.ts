@@ -8,6 +8,7 @@ import { pendingStatuses } from '../../../src/domain/items/item-state.ts';
 import { cancelJob } from '../../../src/domain/jobs/cancel-job.ts';
 import { perSecond, readPendingCounts, secondsLeft } from '../../../src/domain/jobs/pending-counts.ts';
 import { startOperation } from '../../../src/domain/operations/operations.ts';
+import { pendingOfJobs } from '../../../src/domain/queues/standstills.ts';
 import { type Report, reportOutcomes } from '../../../src/domain/reports/report-outcomes.ts';
 import { newType, useEngine } from '../../support/engine.ts';
 import { plansOf, surveyOn } from '../../support/plans.ts';
@@ -334,9 +335,9 @@ it('what the items of a job wait for is read at the same cost, however many wait
     );
     await t.db.query('vacuum analyze jobtree.queue_entry');
     const plans = await plansOf(t.db, (client) =>
-      client.query('select * from jobtree.pending_of_jobs($1, 1000)', [[jobId]]),
+      surveyOn(client, { ...pendingOfJobs, values: [[jobId], 1000] }),
     );
-    const [all] = plans.find(({ query }) => query.includes('jobtree.pending_of_jobs('))?.nodes ?? [];
+    const [all] = plans.find(({ query }) => query.includes(pendingOfJobs.text))?.nodes ?? [];
     return (all?.['Shared Hit Blocks'] ?? 0) + (all?.['Shared Read Blocks'] ?? 0);
   };
   const few = await blocksOf(5_000);

@@ -65,7 +65,10 @@ const idle = [
 const reads: [string, (client: pg.Client) => Promise<unknown>, string[], number][] = [
   [
     'what is due',
-    call('select jobtree.reap_trees(604800, 100)'),
+    call(
+      `insert into jobtree.operation (id, kind, requested_at, before_position) values (jobtree.new_id(), 'REPLAY', now(), 0);
+       select jobtree.reap_trees(604800, 100)`,
+    ),
     [
       'dead_letter by dead_letter_pkey',
       'job by job_pkey',

@@ -86,7 +86,7 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
       return ['select * from jobtree.cancel_job($1)', job];
     case 'DELETE':
       return [
-        'select jobtree.delete_job($1), jobtree.fold_trees(array[$1::uuid], array[0]), jobtree.delete_tree($1)',
+        'select jobtree.delete_job($1), jobtree.fold_trees(array[$1::uuid], array[0]), jobtree.delete_trees(array[$1::uuid])',
         root,
       ];
     case 'CREATE':
