@@ -22,6 +22,7 @@ import { measureGrowth } from './measures/growth.ts';
 import { measureHeartbeats } from './measures/heartbeats.ts';
 import { measureHistory } from './measures/history.ts';
 import { measureIdle } from './measures/idle.ts';
+import { measureIdleClaims } from './measures/idle-claims.ts';
 import { measureImport } from './measures/import.ts';
 import { measureJobs } from './measures/jobs.ts';
 import { measureLatency } from './measures/latency.ts';
@@ -70,6 +71,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   latency: measureLatency,
   fanout: measureFanout,
   idle: measureIdle,
+  'idle-claims': measureIdleClaims,
   watched: measureWatched,
   tokens: measureTokens,
   wake: measureWake,

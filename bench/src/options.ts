@@ -27,6 +27,7 @@ export const measures = [
   'latency',
   'fanout',
   'idle',
+  'idle-claims',
   'watched',
   'tokens',
   'wake',
@@ -61,7 +62,7 @@ export const usage = `npm run bench -- [options]
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
   --seconds N    how long the snapshot is held (300); notify and slow go on for at most 60
-  --subscribers N  the most that watch in latency, idle and watched (10000)
+  --subscribers N  the most that watch in latency, idle, idle-claims and watched (10000)
   --live-seconds N how long each course of latency and fanout lasts (4)
   --samples N    how often an idle worker is woken (500)
   --history N    finished items in the tables of the measure history (10000000)

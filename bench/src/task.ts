@@ -79,3 +79,10 @@ export interface ImpatientTask {
   /** The jobs to which it adds, one after the other. Default: it creates jobs. */
   readonly jobIds?: readonly string[];
 }
+
+/** Workers that wait with one claim each: for these types, by turns. */
+export interface IdleClaimsTask {
+  readonly url: string;
+  readonly types: readonly string[];
+  readonly waitMs: number;
+}
