@@ -1,11 +1,11 @@
 /**
  * How much each tenant stores, and whether it may store more. Folds note what is added, deletions what is removed; about once a
- * second every server adds that up (`foldStored`), and it caches what it reads for as long. So adding items costs nothing extra
+ * second every server adds that up (`fold_stored`), and it caches what it reads for as long. So adding items costs nothing extra
  * and never contends for a tenant's row, but what is added within some three seconds may exceed the limit.
  */
 import { LRUCache } from 'lru-cache';
 import type { Owner } from '../../concurrency/fair-queue.ts';
-import { type Queries, type Statement, unflushed } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
 import { StorageLimitError } from '../../errors.ts';
 import type { CallerLimits } from './rights.ts';
 
@@ -156,24 +156,6 @@ export async function readStoredBy(database: Pick<Queries, 'pool'>, tenant: stri
 }
 
 /**
- * Adds up to `$1` records from record `$2` on to each tenant's total. The commit does not wait for the disk: after a crash the records are
- * back, and are added again. Skips locked records, and locks the rows of tenants in their order.
- */
-export const foldStored: Statement = {
-  name: 'fold_stored',
-  first: `taken as materialized (
-      select d.id from jobtree.stored_delta d where d.id >= $2::bigint and (select ${unflushed}) order by d.id limit $1 for update skip locked
-    ), consumed as (
-      delete from jobtree.stored_delta d where d.id = any (array(select t.id from taken t)) returning d.tenant, d.items, d.bytes
-    ), added as (
-      insert into jobtree.stored as s (tenant, items, bytes)
-      select c.tenant, sum(c.items), sum(c.bytes) from consumed c group by c.tenant order by c.tenant
-      on conflict (tenant) do update set items = s.items + excluded.items, bytes = s.bytes + excluded.bytes
-    )`,
-  text: 'select count(*)::integer as records, max(t.id) as last_record from taken t',
-};
-
-/**
  * Adds up what was noted, from a mark on: Postgres keeps the dead rows before it while anybody holds an old snapshot. Records that commit later
  * than `lateCommitMs` after they were numbered are found when all are read.
  */
@@ -195,7 +177,7 @@ export class StoredFold {
     const now = performance.now();
     const all = now >= this.#everythingAt;
     const [row] = await this.#database.call<{ records: number; last_record: number | null }>(
-      foldStored,
+      'fold_stored',
       foldedAtOnce,
       all ? 0 : this.#from,
     );

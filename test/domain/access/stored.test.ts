@@ -1,7 +1,6 @@
 /** What tenants store is added up, however late it is noted. */
 import { afterEach, expect, it, vi } from 'vitest';
-import { textOf } from '../../../src/db/database.ts';
-import { foldStored, StoredFold } from '../../../src/domain/access/stored.ts';
+import { StoredFold } from '../../../src/domain/access/stored.ts';
 import { useEngine } from '../../support/engine.ts';
 import { plansOf } from '../../support/plans.ts';
 
@@ -43,11 +42,13 @@ it('behind the mark, rows that an old snapshot keeps are not read', async () => 
       `'late', 1, 1`,
     ),
   );
-  await t.db.query(textOf(foldStored), [100_000, 0]);
+  await t.db.query('select * from jobtree.fold_stored(100000)');
   const [{ last = 0 } = {}] = await t.db.query<{ last: number }>(
     `select last_value::int as last from jobtree.stored_delta_id_seq`,
   );
-  const plans = await plansOf(t.db, (client) => client.query(textOf(foldStored), [100, last]));
+  const plans = await plansOf(t.db, (client) =>
+    client.query('select * from jobtree.fold_stored(100, $1)', [last]),
+  );
   await snapshot.query('rollback');
   await snapshot.end();
   const reads = plans.flatMap(({ nodes }) =>
