@@ -9,7 +9,6 @@ import { findMissedEntries } from '../../src/domain/claims/missed-entries.ts';
 import { releaseAssignments } from '../../src/domain/claims/release-assignments.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
-import { noteItems } from '../../src/domain/items/item-notes.ts';
 import { updateItem } from '../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
@@ -230,57 +229,6 @@ describe('add against cancel', () => {
     await other.query('commit');
     await refused;
     expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: 1, cancelled: 1 });
-  });
-});
-
-describe('notes', () => {
-  it('a note waits for a report in flight, and counts only where that leaves the item open', async () => {
-    const { jobId, held } = await lease(3);
-    const [a, b] = idsOf(held).map(splitAssignmentId);
-    await otherCalls('report_results', [a?.leaseId], [a?.number], '[1]');
-    const noted = noteItems(
-      t.engine,
-      idsOf(held).map((assignmentId) => ({ assignmentId, note: 'n' })),
-    );
-    await lockWaiters(t.db, 1);
-    await other.query('commit');
-    expect([a?.leaseId, await noted]).toEqual([b?.leaseId, 2]);
-    const notes = await t.db.query<{ n: number }>(
-      `select rank::integer as n from (select position, rank() over (order by position) from jobtree.job_item where job_id = $1) i
-       where i.position in (select position from jobtree.item_note where job_id = $1) order by 1`,
-      [jobId],
-    );
-    expect(notes).toEqual([{ n: 2 }, { n: 3 }]);
-  });
-
-  it('a note that waits does not count for what is kept alive and reported meanwhile', async () => {
-    const { type, jobId } = await range(2);
-    const held = [await t.claimOne(type), await t.claimOne(type)];
-    const [a, b] = idsOf(held).map(splitAssignmentId);
-    await otherCalls('report_results', [a?.leaseId], [a?.number], '[1]');
-    const noted = noteItems(
-      t.engine,
-      idsOf(held).map((assignmentId) => ({ assignmentId, note: 'n' })),
-    );
-    await lockWaiters(t.db, 1);
-    await t.db.query('select jobtree.heartbeat($1)', [idsOf(held).slice(1)]);
-    await t.db.query('select jobtree.report_results($1, $2, $3)', [[b?.leaseId], [b?.number], '[1]']);
-    await other.query('commit');
-    expect(await noted).toBe(0);
-    expect(await t.db.query('select from jobtree.item_note where job_id = $1', [jobId])).toEqual([]);
-  });
-
-  it('a note of items whose tree is being deleted leaves nothing behind', async () => {
-    const { jobId, held } = await lease(2);
-    await other.query('delete from jobtree.lease where job_id = $1', [jobId]);
-    const noted = noteItems(
-      t.engine,
-      idsOf(held).map((assignmentId) => ({ assignmentId, note: 'n' })),
-    );
-    await lockWaiters(t.db, 1);
-    await other.query('commit');
-    expect(await noted).toBe(0);
-    expect(await t.db.query('select from jobtree.item_note where job_id = $1', [jobId])).toEqual([]);
   });
 });
 

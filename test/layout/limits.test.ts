@@ -50,6 +50,7 @@ const inSql: Readonly<Record<string, readonly [limit: number, ...places: readonl
   maxBatch: [limits.maxBatch, ['feeds/feed_problem', /the limit is (\d+)\./]],
   maxClaimBytes: [limits.maxClaimBytes, ['claims/pick_entries', /entry\.bytes > (\d{2,})/]],
   maxFeedBytes: [limits.maxFeedBytes, ['feeds/is_feed', /length\(p_feed::text\) <= (\d+)/]],
+  maxLogLines: [limits.maxLogLines, ['items/note_items', /limit (\d+)/]],
   maxCallbacks: [
     limits.maxCallbacks,
     ['callbacks/add_callbacks', /\(p_callbacks\) > (\d+)/],

@@ -1,9 +1,6 @@
 /** What workers note of items, over the API. */
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { textOf } from '../../src/db/database.ts';
-import { storeNotes } from '../../src/domain/items/item-notes.ts';
-import { splitAssignmentId } from '../../src/domain/values/ids.ts';
 import { data } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { useServer } from '../support/use-server.ts';
@@ -105,9 +102,11 @@ it('ignores items of a job that is cancelled, while it still has them', async ()
   onTestFinished(() => client.end());
   await client.query('begin');
   await client.query('select jobtree.cancel_job($1, 0)', [id.slice(4)]);
-  const { leaseId, number } = splitAssignmentId(assignments[0]?.id.replace('Assignment:', '') ?? '');
-  const { rows } = await client.query(textOf(storeNotes), [[leaseId], [number], ['late'], [null]]);
-  expect(rows).toEqual([{ count: 0 }]);
+  const { rows } = await client.query(
+    `select jobtree.note_items(array[jobtree.lease_id($1)], array[jobtree.assignment_number($1)], '{late}', '{null}') as noted`,
+    [assignments[0]?.id.replace('Assignment:', '')],
+  );
+  expect(rows).toEqual([{ noted: 0 }]);
   await client.query('rollback');
 });
 

@@ -1,7 +1,5 @@
 /** The calls of stored functions whose plans matter, and by which indexes each may read. */
 import { newClaimId } from '../../src/client/claim-id.ts';
-import { textOf } from '../../src/db/database.ts';
-import { storeNotes } from '../../src/domain/items/item-notes.ts';
 import type { TestDatabase } from './database.ts';
 
 /** What is there to be worked on, apart from what fills the tables. */
@@ -68,8 +66,6 @@ export async function makeSubject(db: TestDatabase): Promise<Subject> {
 export interface Call {
   readonly text: string | readonly string[];
   readonly refused?: true;
-  /** No function, whose header has its settings: it has those of the pool for operations. */
-  readonly isStatement?: true;
   readonly values: (subject: Subject) => unknown[];
   readonly reads: readonly string[];
 }
@@ -311,8 +307,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
   },
   'a note': {
-    text: textOf(storeNotes),
-    isStatement: true,
+    text: 'select jobtree.note_items($1, $2, $3, $4)',
     values: (subject) => [
       leaseIds(subject, 2),
       [4, 4],

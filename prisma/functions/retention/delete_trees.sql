@@ -75,7 +75,7 @@ begin
     return false;
   end if;
   delete from jobtree.outcome o where o.job_id = any (v_jobs) and o.position between v_first and v_last;
-  -- After the leases, which whoever stores notes locks first.
+  -- After the leases, which note_items locks first.
   delete from jobtree.item_note n where n.job_id = any (v_jobs) and n.position between v_first and v_last;
   delete from jobtree.dead_letter d where d.job_id = any (v_jobs) and d.position between v_first and v_last;
   delete from jobtree.cancellation c where c.job_id = any (v_jobs) and c.position between v_first and v_last;

@@ -33,7 +33,7 @@ export const retryAfterMsRange = [0, 2_147_483_647] as const;
 export const snoozeMsRange = [1_000, 2_147_483_647] as const;
 /** Of a note on an item, and of a line of its log, in characters. */
 export const maxNoteLength = 500;
-/** For an item, over all attempts. */
+/** For an item, over all attempts; note_items has the same limit. */
 export const maxLogLines = 50;
 export const priorityRange = [-32_768, 32_767] as const;
 /** Exclusive: the first instant of the year 10000. */
