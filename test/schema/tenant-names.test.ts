@@ -30,7 +30,7 @@ const others = `
   CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key CreateWatchTicketPayload.ticket CreateWatchTokenInput.jobId CreateWatchTokenPayload.token RevokeWatchTokensInput.jobId DeadLetterFilter.codes
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   JobItem.deadLetterGroupId TreeDeadLetterGroup.code TreeDeadLetterGroup.groupId TreeDeadLetterGroup.pattern DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EnqueueInput.dedupeKey EnqueueInput.payload EntryError.field
-  FailureInput.code FailureInput.message FailureInput.stack FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
+  FailureInput.code FailureInput.message FailureInput.stack FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.name FileImport.uploadId
   FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds HeartbeatInput.waitingIds JobTreeProgress.message TreeProgress.message
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemFailure.stack ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note ItemRange.firstId ItemRange.lastId ItemRanges.nextFrom Job.itemRanges.from Job.itemRanges.to ItemSearch.nextFrom
