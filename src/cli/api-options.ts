@@ -1,6 +1,7 @@
 /** What all commands that talk to a server have in common. */
 import { Option } from 'commander';
 import { type Client, type ClientOptions, createClient } from '../client/index.ts';
+import { exactly } from './exact-json.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -22,7 +23,7 @@ export async function withClient<T>(
   { url, retryMs = 2_000, onRetry }: { url: string } & Pick<ClientOptions, 'retryMs' | 'onRetry'>,
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = createClient({ url, retryMs, onRetry });
+  const client = createClient({ url, retryMs, onRetry, ...exactly });
   try {
     return await use(client);
   } finally {

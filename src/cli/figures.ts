@@ -1,5 +1,6 @@
 /** Numbers for people, and the durations that people give. */
 import { InvalidArgumentError } from 'commander';
+import { fromJson } from './exact-json.ts';
 
 export { count, counted } from '../domain/values/counted.ts';
 
@@ -136,7 +137,7 @@ function refuse(message: string): never {
 
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return fromJson(text);
   } catch {
     throw new InvalidArgumentError('Give JSON.');
   }

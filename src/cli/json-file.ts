@@ -1,6 +1,7 @@
 /** JSON that a command reads: from a file, standard input, or an argument. */
 import { readFileSync } from 'node:fs';
 import { CommandError } from './command-error.ts';
+import { fromJson } from './exact-json.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** @param file its name; - for standard input */
@@ -39,7 +40,7 @@ export function cannotWrite(file: string, error: unknown): Error {
 /** @param what what to call it in an error */
 export function parseJson(text: string, what: string, exitCode: number = exitCodes.usage): unknown {
   try {
-    return JSON.parse(text);
+    return fromJson(text);
   } catch (error) {
     throw new CommandError(exitCode, `${what} is not valid JSON: ${(error as Error).message}`);
   }

@@ -3,18 +3,19 @@
  * colours, titles and cleared screens, are written as JSON writes them, and with them those that turn the direction of text.
  */
 import { visible } from '../client/visible.ts';
+import { unmark } from './exact-json.ts';
 import { fitted } from './width.ts';
 
 export { visible };
 
-/** To standard output. */
+/** To standard output; numbers with all their digits. */
 export function print(text: string): void {
-  process.stdout.write(visible(text));
+  process.stdout.write(visible(unmark(text)));
 }
 
 /** To standard output, for people: on a terminal, lines are broken between words, and their indentation stays. */
 export function printText(text: string): void {
-  process.stdout.write(fitted(visible(text), process.stdout));
+  process.stdout.write(fitted(visible(unmark(text)), process.stdout));
 }
 
 /** What came of a command: text for people, or with `--json` a value for programs. */

@@ -25,6 +25,7 @@ import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { type Operations, Socket } from './socket.ts';
+import { type Texts, texts, withTexts } from './texts.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import type {
   CallOptions,
@@ -81,15 +82,17 @@ export class Client extends JobCalls {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     const credentials = new Credentials(headers, options.token);
-    this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    const { [texts]: own } = options as { readonly [texts]?: Texts };
+    const post = own === undefined ? createPost(fetch) : withTexts(createPost(fetch), own);
+    this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post });
     this.#results = { url, credentials, retryMs, fetch: fetch ?? globalThis.fetch };
     this.#uploads = { ...this.#results, timeoutMs, onRetry };
     this.queues = new Queues(this.send);
     this.types = new TypeSchemas(this.send);
     this.callbacks = new Callbacks(this.send);
     this.schedules = new Schedules(this.send);
-    this.socket = new Socket({ url, headers, credentials, webSocketImpl });
-    this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
+    this.socket = new Socket({ url, headers, credentials, webSocketImpl, texts: own });
+    this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl, texts: own });
   }
 
   /**

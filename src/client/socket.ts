@@ -19,6 +19,7 @@ import type { Credentials } from './credentials.ts';
 import type { Document } from './document.ts';
 import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from './errors.ts';
+import type { Texts } from './texts.ts';
 
 export interface SocketOptions {
   readonly url: string;
@@ -27,6 +28,8 @@ export interface SocketOptions {
   /** The credentials that open the connection; undefined if each operation carries its own. */
   readonly credentials: Credentials | undefined;
   readonly webSocketImpl: unknown;
+  /** Only without `webSocketImpl`. */
+  readonly texts?: Texts | undefined;
 }
 
 /** Starts operations: a socket, or one whose operations all carry the same credentials. */
@@ -190,7 +193,7 @@ export class Socket implements Operations {
 }
 
 async function connect(
-  { url, headers, credentials, webSocketImpl }: SocketOptions,
+  { url, headers, credentials, webSocketImpl, texts }: SocketOptions,
   closing: AbortSignal,
   onHeard: () => void,
 ): Promise<GraphqlWs> {
@@ -206,7 +209,7 @@ async function connect(
       await credentials?.authorization().catch(() => {});
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers, texts)),
     connectionParams: async () => {
       if (credentials === undefined) return { authorization: 'per-operation' };
       shown = await credentials.authorization();
@@ -249,7 +252,10 @@ function renewable(error: JobtreeError, credentials: Credentials, shown: string 
 }
 
 /** The WebSocket of Node itself can't send headers, so Node uses the package `ws`; browsers have only their own. */
-async function defaultWebSocket(headers: Readonly<Record<string, string>>): Promise<unknown> {
+async function defaultWebSocket(
+  headers: Readonly<Record<string, string>>,
+  texts: Texts | undefined,
+): Promise<unknown> {
   if (globalThis.process?.versions?.node === undefined) return globalThis.WebSocket;
   const { WebSocket } = await import('ws');
   return class extends WebSocket {
@@ -268,6 +274,15 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
     override close(code?: number, reason?: string): void {
       if (unanswered.includes(code)) this.terminate();
       else super.close(code, reason);
+    }
+
+    override send(data: string, ...rest: []): void {
+      super.send(texts?.sent(data) ?? data, ...rest);
+    }
+
+    override emit(event: string | symbol, ...args: unknown[]): boolean {
+      if (event === 'message' && texts) args[0] = Buffer.from(texts.received(String(args[0])));
+      return super.emit(event, ...args);
     }
   };
 }

@@ -1,9 +1,10 @@
 /** `jobtree create`: a tree of jobs as a file says it, in JSON or YAML. */
 import { readFileSync } from 'node:fs';
-import { JSON_SCHEMA, load, type YAMLException } from 'js-yaml';
+import { FAILSAFE_SCHEMA, JSON_SCHEMA, load, Type, type YAMLException } from 'js-yaml';
 import type { JobSpec } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
+import { fromJson, mark } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
 import { cannotRead } from '../json-file.ts';
@@ -25,6 +26,18 @@ export async function createTree(file: string, options: CreateOptions): Promise<
   return options.watch ? watch(job.id, options, interruption) : exitCodes.success;
 }
 
+/** As JSON_SCHEMA, which `@types/js-yaml` does not show the parts of, but with all digits of numbers. */
+const exactSchema = FAILSAFE_SCHEMA.extend({
+  implicit: [
+    new Type('tag:jobtree,exact', {
+      kind: 'scalar',
+      resolve: (text: string | null) => text !== null && mark(text) !== text,
+      construct: (text: string) => JSON.parse(mark(text)),
+    }),
+    ...(JSON_SCHEMA as unknown as { readonly implicit: Type[] }).implicit,
+  ],
+});
+
 /** JSON is YAML, too. Of YAML there is what JSON can say: a time, for one, is a text. */
 function read(file: string): unknown {
   let text: string;
@@ -34,7 +47,7 @@ function read(file: string): unknown {
     throw cannotRead(file, error);
   }
   try {
-    const spec = file.endsWith('.json') ? JSON.parse(text) : load(text, { schema: JSON_SCHEMA });
+    const spec = file.endsWith('.json') ? fromJson(text) : load(text, { schema: exactSchema });
     if (typeof spec !== 'object' || spec === null || Array.isArray(spec))
       throw new Error('it is not an object');
     return spec;

@@ -7,6 +7,7 @@ import type {
 } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
+import { toJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { oneLine, print, printError, printText } from '../output.ts';
@@ -103,7 +104,7 @@ function describeItem(item: DeadLetterGroupWithItems['items'][number]): Part[] {
   const lines = [
     '',
     `${id} of ${job.id}`,
-    `  payload: ${JSON.stringify(payload)}`,
+    `  payload: ${toJson(payload)}`,
     ...(note == null ? [] : [`  note: ${oneLine(note)}`]),
     ...log.map(({ at, text }) => `  log: ${toMinute(at)} ${oneLine(text)}`),
     `  ${counted(failureCount, 'failure')}, the last${whereOf(last)}: ${indented(last?.message ?? '')}`,

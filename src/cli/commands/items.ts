@@ -3,6 +3,7 @@ import type { Client, Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { CommandError } from '../command-error.ts';
+import { toJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
 import { counted, wait } from '../figures.ts';
@@ -90,7 +91,7 @@ function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item):
   const last = failures.at(-1);
   const reason = last && `${last.code}: ${last.message}`;
   if (status === 'FAILED' && reason !== undefined) return reason;
-  const shown = JSON.stringify(payload);
+  const shown = toJson(payload);
   if (finishedAt !== null) return shown;
   const after = reason && `${retryAt == null ? '' : `again in ${wait(retryAt)} `}after ${reason}`;
   return [note ?? after, shown].filter((text) => text !== undefined).join(' · ');
@@ -134,8 +135,8 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
     ['key', item.serializeKey],
     ['dedupe', item.dedupeKey],
     ['note', item.note],
-    ['payload', JSON.stringify(item.payload)],
-    ['result', item.status === 'SUCCEEDED' ? JSON.stringify(result) : null],
+    ['payload', toJson(item.payload)],
+    ['result', item.status === 'SUCCEEDED' ? toJson(result) : null],
     ['failures', failureCount === 0 ? null : String(failureCount)],
     ...failures.map(({ attempt, at, worker, code, message }) => [
       `  ${attempt}`,

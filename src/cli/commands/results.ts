@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib';
 import type { Client, ResultLines } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
+import { fromJson, toJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
@@ -153,8 +154,8 @@ async function showTable(lines: Lines): Promise<void> {
   const table = new Table(columns, '');
   let page: string[][] = [];
   for await (const line of lines) {
-    const { itemId, payload, result } = JSON.parse(line) as Record<string, unknown>;
-    page.push([String(itemId), JSON.stringify(payload) ?? '', JSON.stringify(result) ?? '']);
+    const { itemId, payload, result } = fromJson(line) as Record<string, unknown>;
+    page.push([String(itemId), toJson(payload), toJson(result)]);
     if (page.length < pageRows) continue;
     table.print(page);
     page = [];

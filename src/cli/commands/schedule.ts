@@ -2,6 +2,7 @@
 import type { MissedPolicy, OverlapPolicy, Schedule, ScheduleSpec } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
+import { toJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
 import { parseJson, readJsonFile } from '../json-file.ts';
@@ -148,7 +149,7 @@ function describe(schedule: Schedule): [name: string, text: string][] {
     ],
     ['skipped', lastSkip && `${lastSkip.at} ${lastSkip.reason.toLowerCase()}`],
     ['failed', lastFailure && `${lastFailure.at} ${lastFailure.message}`],
-    ['template', JSON.stringify(template)],
+    ['template', toJson(template)],
   ];
   return rows.flatMap(([word, value]) =>
     (value ?? '')

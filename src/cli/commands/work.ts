@@ -2,6 +2,7 @@
 import { createClient, JobtreeError, Worker } from '../../client/index.ts';
 import type { ApiOptions } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
+import { exactly } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
 import { isRunnable } from '../work/find-program.ts';
@@ -28,7 +29,7 @@ export async function work(
     throw new CommandError(exitCodes.usage, 'type is empty: name the type of the jobs to work on.');
   if (!isRunnable(program)) throw new CommandError(exitCodes.usage, `There is no program ${program} to run.`);
   const command = { program, args, url: options.url, passToken: options.passToken === true };
-  const client = createClient({ url: options.url });
+  const client = createClient({ url: options.url, ...exactly });
   const running = new Set<Promise<unknown>>();
   const worker = new Worker({
     client,

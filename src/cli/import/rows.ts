@@ -2,6 +2,7 @@
 import { FileError } from '../../domain/files/file-errors.ts';
 import type { FileFormat } from '../../domain/files/file-options.ts';
 import { split } from '../../files/split.ts';
+import { fromJson } from '../exact-json.ts';
 import { badFile, type Input } from './input.ts';
 
 export const formats = ['csv', 'ndjson', 'lines'] as const;
@@ -55,7 +56,7 @@ export async function* readRows(
     for await (const { rows } of splits) {
       for (const { line, payload, problem } of rows) {
         if (problem !== undefined) throw badFile(input.name, `line ${line}`, problem);
-        yield { line, payload: JSON.parse(payload), size: payload.length };
+        yield { line, payload: fromJson(payload), size: payload.length };
       }
     }
   } catch (error) {

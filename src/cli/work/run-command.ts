@@ -10,6 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type HandlerContext, PermanentError } from '../../client/index.ts';
+import { fromJson, toJson } from '../exact-json.ts';
 
 export const permanentExitCode = 100;
 
@@ -97,7 +98,7 @@ function resultOf(child: ReturnType<typeof spawn>, program: string, payload: unk
       complaint = (complaint + text).slice(-longestMessage);
     });
     stdin?.on('error', () => {}); // a command need not read its input
-    stdin?.end(JSON.stringify(payload));
+    stdin?.end(toJson(payload));
     child.on('error', (error) => reject(new CommandFailure('NOT_STARTED', error.message)));
     child.on('close', (code, signal) => {
       const message = complaint.trim();
@@ -124,7 +125,7 @@ function toResult(output: string): unknown {
   const text = output.trim();
   if (text === '') return null;
   try {
-    return JSON.parse(text);
+    return fromJson(text);
   } catch {
     return text;
   }

@@ -1,4 +1,4 @@
-import { mark, unmark } from '../data/exact-json.ts';
+import { mark, unmark } from '../../domain/values/exact-numbers.ts';
 
 /** With all digits of numbers. */
 export const stringify = (value: unknown, space?: number) => unmark(JSON.stringify(value, null, space));

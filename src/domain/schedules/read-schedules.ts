@@ -1,4 +1,6 @@
 import type { Queries } from '../../db/database.ts';
+import { toEnd } from '../values/exact-numbers.ts';
+import { parsing } from '../values/json-text.ts';
 import type { MissedPolicy, Timing } from './occurrences.ts';
 
 /** The clock that decides when schedules are due. */
@@ -77,15 +79,15 @@ export interface TemplateRow {
   readonly bytes: number;
 }
 
-/** The templates of these schedules, in any order. */
+/** The templates of these schedules, in any order, with all digits of their numbers. */
 export async function readTemplates(database: Queries, names: readonly string[]): Promise<TemplateRow[]> {
-  const { rows } = await database.pool.query<TemplateRow>({
+  const { rows } = await database.pool.query<TemplateRow & { readonly template: string }>({
     name: 'read_templates',
-    text: `select name, template, octet_length(template::text) as bytes
+    text: `select name, template::text, octet_length(template::text) as bytes
            from jobtree.schedule where name = any ($1::text[])`,
     values: [names],
   });
-  return rows;
+  return rows.map((row) => ({ ...row, template: toEnd(parsing(row.template)) }));
 }
 
 /** A page of the names of schedules, in their order; from the end if `backwards`. */

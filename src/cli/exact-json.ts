@@ -1,0 +1,18 @@
+/** JSON with all digits of its numbers: those that JavaScript would round are strings with a mark until they are written or sent. */
+import { type Texts, texts } from '../client/texts.ts';
+import { mark, unmark } from '../domain/values/exact-numbers.ts';
+
+export { mark, unmark };
+
+/** For a client. */
+export const exactly: { readonly [texts]: Texts } = { [texts]: { received: mark, sent: unmark } };
+
+/** @throws SyntaxError that speaks of the text as it is */
+export function fromJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const marked = mark(text);
+  return marked === text ? value : JSON.parse(marked);
+}
+
+/** Nothing for what JSON does not have. */
+export const toJson = (value: unknown): string => unmark(JSON.stringify(value) ?? '');
