@@ -13,9 +13,9 @@ import {
   type FormattedExecutionResult,
   type Client as GraphqlWs,
 } from 'graphql-ws/client';
-import type { ClientOptions } from 'ws';
 import { restartPauseMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
+import { connectWithinMs, defaultWebSocket } from './default-websocket.ts';
 import type { Document } from './document.ts';
 import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from './errors.ts';
@@ -46,19 +46,12 @@ export interface Sink<R> {
 
 const pingEveryMs = 10_000;
 const pongWithinMs = 10_000;
-const connectWithinMs = 5_000;
 /** After a process was blocked, its timers go off before it has read what came meanwhile: it waits this long for the reading. */
 const lateReadingMs = 100;
-/** How long the other side may take to confirm the close of a connection. */
-const closeWithinMs = 1_000;
-/** Codes for closing a connection whose other side is silent: it would not confirm the close either. */
-const unanswered: readonly (number | undefined)[] = [4499, CloseCode.ConnectionAcknowledgementTimeout];
 /** The code with which a restarting server closes its sockets. */
 const restart = 1012;
 /** Close events of connections whose credentials the server refused, with no other token to try. */
 const finalRefusals = new WeakSet<object>();
-/** The largest message from the server, in bytes: a claim of many large payloads is one message. */
-const maxMessageBytes = 512 * 1024 * 1024;
 
 export class Socket implements Operations {
   readonly #options: SocketOptions;
@@ -249,42 +242,6 @@ function renewable(error: JobtreeError, credentials: Credentials, shown: string 
   return credentials.refused(shown)
     ? new JobtreeError('UNREACHABLE', error.message, { cause: error })
     : error;
-}
-
-/** The WebSocket of Node itself can't send headers, so Node uses the package `ws`; browsers have only their own. */
-async function defaultWebSocket(
-  headers: Readonly<Record<string, string>>,
-  texts: Texts | undefined,
-): Promise<unknown> {
-  if (globalThis.process?.versions?.node === undefined) return globalThis.WebSocket;
-  const { WebSocket } = await import('ws');
-  return class extends WebSocket {
-    constructor(address: string, protocols: string | string[]) {
-      super(address, protocols, {
-        headers,
-        maxPayload: maxMessageBytes,
-        perMessageDeflate: false,
-        handshakeTimeout: connectWithinMs,
-        closeTimeout: closeWithinMs,
-      } as ClientOptions);
-      // A connection that is abandoned before it is open emits an error after graphql-ws has stopped listening, which would be uncaught.
-      this.on('error', () => {});
-    }
-
-    override close(code?: number, reason?: string): void {
-      if (unanswered.includes(code)) this.terminate();
-      else super.close(code, reason);
-    }
-
-    override send(data: string, ...rest: []): void {
-      super.send(texts?.sent(data) ?? data, ...rest);
-    }
-
-    override emit(event: string | symbol, ...args: unknown[]): boolean {
-      if (event === 'message' && texts) args[0] = Buffer.from(texts.received(String(args[0])));
-      return super.emit(event, ...args);
-    }
-  };
 }
 
 /** Converts what graphql-ws reports: the errors of a response, how the socket closed, or why it did not open. */
