@@ -5,7 +5,23 @@ import { mark, unmark } from '../domain/values/exact-numbers.ts';
 export { mark, unmark };
 
 /** For a client. */
-export const exactly: { readonly [texts]: Texts } = { [texts]: { received: mark, sent: unmark } };
+export const exactly: { readonly [texts]: Texts } = {
+  [texts]: {
+    received: mark,
+    sent: unmark,
+    over: (Base) =>
+      class extends Base {
+        override send(data: string, ...rest: []): void {
+          super.send(unmark(data), ...rest);
+        }
+
+        override emit(event: string | symbol, ...args: unknown[]): boolean {
+          if (event === 'message') args[0] = Buffer.from(mark(String(args[0])));
+          return super.emit(event, ...args);
+        }
+      },
+  },
+};
 
 /** @throws SyntaxError that speaks of the text as it is */
 export function fromJson(text: string): unknown {

@@ -83,7 +83,7 @@ export class Client extends JobCalls {
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     const credentials = new Credentials(headers, options.token);
     const { [texts]: own } = options as { readonly [texts]?: Texts };
-    const post = own === undefined ? createPost(fetch) : withTexts(createPost(fetch), own);
+    const post = own === undefined ? createPost(fetch) : withTexts(createPost(fetch), own.received, own.sent);
     this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post });
     this.#results = { url, credentials, retryMs, fetch: fetch ?? globalThis.fetch };
     this.#uploads = { ...this.#results, timeoutMs, onRetry };

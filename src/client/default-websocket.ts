@@ -17,7 +17,7 @@ export async function defaultWebSocket(
 ): Promise<unknown> {
   if (globalThis.process?.versions?.node === undefined) return globalThis.WebSocket;
   const { WebSocket } = await import('ws');
-  return class extends WebSocket {
+  const Own = class extends WebSocket {
     constructor(address: string, protocols: string | string[]) {
       super(address, protocols, {
         headers,
@@ -34,14 +34,6 @@ export async function defaultWebSocket(
       if (unanswered.includes(code)) this.terminate();
       else super.close(code, reason);
     }
-
-    override send(data: string, ...rest: []): void {
-      super.send(texts?.sent(data) ?? data, ...rest);
-    }
-
-    override emit(event: string | symbol, ...args: unknown[]): boolean {
-      if (event === 'message' && texts) args[0] = Buffer.from(texts.received(String(args[0])));
-      return super.emit(event, ...args);
-    }
   };
+  return texts?.over(Own as unknown as typeof WebSocket) ?? Own;
 }

@@ -5,7 +5,7 @@ import type { Post } from '../../client/post.ts';
 import { withTexts } from '../../client/texts.ts';
 import { mark, unmark } from '../../domain/values/exact-numbers.ts';
 
-export const exactly = (post: Post): Post => withTexts(post, { received: mark, sent: unmark });
+export const exactly = (post: Post): Post => withTexts(post, mark, unmark);
 
 export class ExactWebSocket extends WebSocket {
   override set onmessage(take: ((message: { data: string }) => void) | null) {
