@@ -1,4 +1,5 @@
 /** JSON with all digits of its numbers: those that JavaScript would round are strings with a mark until they are written or sent. */
+import type { WebSocket } from 'ws';
 import { type Texts, texts } from '../client/texts.ts';
 import { mark, unmark } from '../domain/values/exact-numbers.ts';
 
@@ -10,7 +11,7 @@ export const exactly: { readonly [texts]: Texts } = {
     received: mark,
     sent: unmark,
     over: (Base) =>
-      class extends Base {
+      class extends (Base as typeof WebSocket) {
         override send(data: string, ...rest: []): void {
           super.send(unmark(data), ...rest);
         }

@@ -1,12 +1,11 @@
-import { CloseCode } from 'graphql-ws/client';
 import type { ClientOptions } from 'ws';
 import type { Texts } from './texts.ts';
 
 export const connectWithinMs = 5_000;
 /** How long the other side may take to confirm the close of a connection. */
 const closeWithinMs = 1_000;
-/** Codes for closing a connection whose other side is silent: it would not confirm the close either. */
-const unanswered: readonly (number | undefined)[] = [4499, CloseCode.ConnectionAcknowledgementTimeout];
+/** Codes with which graphql-ws closes a connection whose other side is silent, in the end or from the beginning: it would not confirm the close either. */
+const unanswered: readonly (number | undefined)[] = [4499, 4504];
 /** The largest message from the server, in bytes: a claim of many large payloads is one message. */
 const maxMessageBytes = 512 * 1024 * 1024;
 
@@ -35,5 +34,5 @@ export async function defaultWebSocket(
       else super.close(code, reason);
     }
   };
-  return texts?.over(Own as unknown as typeof WebSocket) ?? Own;
+  return texts?.over(Own) ?? Own;
 }

@@ -1,12 +1,11 @@
-import type { WebSocket } from 'ws';
 import type { Post } from './post.ts';
 
 /** What becomes of each JSON text that a client gets or sends: so whoever knows how keeps the digits of numbers that JavaScript would round. */
 export interface Texts {
   readonly received: (json: string) => string;
   readonly sent: (json: string) => string;
-  /** A WebSocket class that does so. */
-  readonly over: (Base: typeof WebSocket) => typeof WebSocket;
+  /** Makes a class of `ws` one that does so. */
+  readonly over: (Base: unknown) => unknown;
 }
 
 /** The option for it. It is not for everybody: payloads may have something else in place of such numbers. */
