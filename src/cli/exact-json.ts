@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { type Texts, texts } from '../client/texts.ts';
 import { mark, unmark } from '../domain/values/exact-numbers.ts';
 
-export { mark, unmark };
+export { unmark };
 
 /** For a client. */
 export const exactly: { readonly [texts]: Texts } = {

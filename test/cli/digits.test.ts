@@ -29,7 +29,10 @@ async function payloadsOf(jobId: string): Promise<string> {
 it.each([
   ['ndjson', `${payload}\n`],
   ['json', `{"type":"kept","items":[{"payload":${payload}}]}`],
-  ['yaml', `type: kept\nitems:\n  - payload:\n      id: ${number}\n      sum: ${decimal}\n`],
+  [
+    'yaml',
+    `type: kept\nitems:\n  - payload:\n      id: ${number}\n      sum: ${decimal}\n  - payload: no ${number}\n`,
+  ],
 ])('a file .%s', async (extension, text) => {
   const file = await makeFile(`kept.${extension}`, text);
   const command = extension === 'ndjson' ? ['import', file, '--type', 'kept'] : ['create', file];

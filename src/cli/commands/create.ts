@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { FAILSAFE_SCHEMA, JSON_SCHEMA, load, Type, type YAMLException } from 'js-yaml';
 import type { JobSpec } from '../../client/index.ts';
+import { isRounded } from '../../domain/values/exact-numbers.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
-import { fromJson, mark } from '../exact-json.ts';
+import { fromJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
 import { cannotRead } from '../json-file.ts';
@@ -31,8 +32,8 @@ const exactSchema = FAILSAFE_SCHEMA.extend({
   implicit: [
     new Type('tag:jobtree,exact', {
       kind: 'scalar',
-      resolve: (text: string | null) => text !== null && mark(text) !== text,
-      construct: (text: string) => JSON.parse(mark(text)),
+      resolve: (text: string | null) => text !== null && isRounded(text),
+      construct: fromJson,
     }),
     ...(JSON_SCHEMA as unknown as { readonly implicit: Type[] }).implicit,
   ],
