@@ -103,6 +103,7 @@ describe.skipIf(withoutBrowser)('the list of trees', () => {
     await page.mouse.up();
     await page.getByRole('button', { name: /Remove the filter Created from/ }).waitFor();
     expect(page.url()).toMatch(/from=.*until=/);
+    await page.locator('summary').click();
     await page.getByRole('textbox', { name: 'Created from' }).fill('2000-01-01T00:00:00');
     await page.getByRole('textbox', { name: 'Created from' }).press('Enter');
     await page.getByRole('textbox', { name: 'Created before' }).fill('2001-01-01T00:00:00');
@@ -132,7 +133,6 @@ describe.skipIf(withoutBrowser)('the list of trees', () => {
     const { page } = await openDashboard(browser, closed.url, '/');
     await page.getByLabel('Key or token').fill(key);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('textbox', { name: 'Created from' }).waitFor();
     await expect.poll(async () => (await shown(page)).length).toBe(4);
     await page.getByText('4 trees match').waitFor();
     await page.close();

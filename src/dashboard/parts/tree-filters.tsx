@@ -9,6 +9,7 @@ import { messageOf } from '../data/message-of.ts';
 import { orders, outcomes, statuses, type TreesSearch, toFilter } from '../data/tree-search.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
+import { readerZone } from '../texts/day-formats.ts';
 import { formatTime } from '../texts/formats.ts';
 import { AllTrees } from './all-trees.tsx';
 import { TimeBrush, TimeInput } from './time-brush.tsx';
@@ -29,14 +30,7 @@ export default function TreeFilters() {
     <section className="tree-filters">
       <Chips search={search} change={change} />
       <Editor search={search} change={change} />
-      <div className="time">
-        {may('LIST') && <Counts search={search} change={change} />}
-        <div className="filters">
-          {(['from', 'until'] as const).map((end) => (
-            <EndOf key={end} end={end} search={search} change={change} />
-          ))}
-        </div>
-      </div>
+      {may('LIST') && <Counts search={search} change={change} />}
       <AllTrees filter={toFilter(search)} />
     </section>
   );
@@ -53,6 +47,7 @@ const titles = {
   completedFrom: 'completedFrom',
   completedUntil: 'completedUntil',
 } as const;
+const ends = Object.keys(titles) as (keyof typeof titles)[];
 
 function EndOf({ end, search, change }: Part & { end: keyof typeof titles }) {
   const t = useTexts();
@@ -81,7 +76,7 @@ function Chips({ search, change }: Part) {
     ...each('types', t.trees.type),
     ...each('statuses', t.tree.status),
     ...each('outcomes', t.treeFilters.outcomeOf),
-    ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): Chip[] => {
+    ...ends.flatMap((end): Chip[] => {
       const at = search[end];
       return at === undefined
         ? []
@@ -165,7 +160,7 @@ function Editor({ search, change }: Part) {
           <Failures search={search} change={change} />
           <Entry label={t.treeFilters.key} onEnter={(key) => change({ key })} />
           <Entry label={t.treeFilters.schedule} onEnter={(schedule) => change({ schedule })} />
-          {(['completedFrom', 'completedUntil'] as const).map((end) => (
+          {ends.map((end) => (
             <EndOf key={end} end={end} search={search} change={change} />
           ))}
         </div>
@@ -249,18 +244,21 @@ function Counts({ search, change }: Part) {
   const buckets = atAnyTime.data?.jobCount?.buckets ?? [];
   const all = shown?.jobCount;
   return (
-    <>
-      <p className="count" role="status">
-        {error !== null
-          ? messageOf(error)
-          : all == null
-            ? t.loading
-            : all.since == null
-              ? t.treeFilters.match(all.count)
-              : t.treeFilters.atLeast(all.count, formatTime(all.since))}
-      </p>
-      {buckets.length > 0 && <TimeBrush buckets={buckets} range={{ from, until }} onChange={change} />}
-    </>
+    <figure className="histogram">
+      <figcaption>
+        <span role="status">
+          {error !== null
+            ? messageOf(error)
+            : all == null
+              ? t.loading
+              : all.since == null
+                ? t.treeFilters.match(all.count)
+                : t.treeFilters.atLeast(all.count, formatTime(all.since))}
+        </span>
+        {buckets.length > 0 && <span className="axis">{t.treeFilters.histogram(readerZone())}</span>}
+      </figcaption>
+      <TimeBrush buckets={buckets} range={{ from, until }} onChange={change} />
+    </figure>
   );
 }
 

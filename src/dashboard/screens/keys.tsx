@@ -18,6 +18,7 @@ export default function KeysScreen() {
   return (
     <>
       <h1>{t.keys.title}</h1>
+      <p>{t.keys.intro}</p>
       <LiveAnswer live={live}>{({ serializeKeys }) => <Keys keys={serializeKeys ?? none} />}</LiveAnswer>
     </>
   );
@@ -53,7 +54,6 @@ function Keys({ keys }: { keys: readonly Key[] }) {
                 <strong>{head.lastFailure.code}</strong> {beginningOf(messageOf(head.lastFailure))}
               </div>
             )}
-            {held && <div className="quiet">{t.keys.held}</div>}
           </>
         ),
     },

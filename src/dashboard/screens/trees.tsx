@@ -48,7 +48,7 @@ export function TreesScreen() {
             {tree.dedupeKey != null && <span className="quiet"> {tree.dedupeKey}</span>}
           </Link>
           {/* All roots have the same end. */}
-          {tree.dedupeKey == null && <span className="quiet"> …{tree.id.slice(-12, -6)}…</span>}
+          {tree.dedupeKey == null && <span className="quiet"> {tree.id.slice(-12, -6)}</span>}
         </>
       ),
     },

@@ -199,7 +199,8 @@ export const de: Texts = {
     match: (count) => (count === 1 ? '1 Baum passt' : `${formatCount(count)} Bäume passen`),
     atLeast: (count, since) =>
       `Mindestens ${formatCount(count)} Bäume passen: Gezählt wurden die, die seit ${since} angelegt wurden`,
-    histogram: 'Bäume nach der Zeit, zu der sie angelegt wurden',
+    histogram: (zone) =>
+      `Bäume nach der Zeit, zu der sie angelegt wurden (${zone}). Ziehen Sie über die Balken, um zu wählen.`,
     bar: (count, from, until) => `${things(count, 'Baum', 'Bäume')}, ${from} bis ${until}`,
   },
   tree: {
@@ -377,7 +378,8 @@ export const de: Texts = {
   },
   deadLetters: {
     title: 'Fehlschläge',
-    intro: 'Elemente, die endgültig fehlgeschlagen sind, nach Typ, Code und Meldung.',
+    intro:
+      'Elemente, die endgültig fehlgeschlagen sind: Es gibt keinen weiteren Versuch. Die mit gleichem Typ, Code und gleicher Meldung stehen in einer Zeile.',
     count: 'Anzahl',
     pattern: 'Meldung',
     code: 'Code',
@@ -584,10 +586,11 @@ export const de: Texts = {
   },
   keys: {
     title: 'Serienschlüssel',
+    intro:
+      'Elemente mit demselben Serienschlüssel laufen nacheinander. Eines, das endgültig fehlschlägt, behält ihn, und die anderen warten, bis es wiederholt oder verworfen ist.',
     key: 'Schlüssel',
     blocked: 'Wartend',
     head: 'Gehalten von',
-    held: 'es ist endgültig fehlgeschlagen und behält den Schlüssel, bis es wiederholt oder verworfen ist',
     empty: 'Kein Serienschlüssel ist in Gebrauch.',
   },
   imports: {

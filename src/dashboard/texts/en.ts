@@ -130,7 +130,7 @@ export const en = {
     match: (count: number) => (count === 1 ? '1 tree matches' : `${formatCount(count)} trees match`),
     atLeast: (count: number, since: string) =>
       `At least ${formatCount(count)} trees match: those created since ${since} were counted`,
-    histogram: 'Trees by time of creation',
+    histogram: (zone: string) => `Trees by time of creation (${zone}). Draw over the bars to choose.`,
     bar: (count: number, from: string, until: string) =>
       `${things(count, 'tree', 'trees')}, ${from} to ${until}`,
   },
@@ -333,7 +333,8 @@ export const en = {
   },
   deadLetters: {
     title: 'Dead letters',
-    intro: 'Items that failed for good, by type, code and message.',
+    intro:
+      'Items that failed for good: no attempt is left. Those with the same type, code and message are one row.',
     count: 'Items',
     pattern: 'Message',
     code: 'Code',
@@ -540,10 +541,11 @@ export const en = {
   },
   keys: {
     title: 'Serialize keys',
+    intro:
+      'Items with the same serialize key are worked one at a time. One that fails for good keeps its key, and the others wait, until it is replayed or discarded.',
     key: 'Key',
     blocked: 'Waiting',
     head: 'Held by',
-    held: 'it failed for good, and keeps the key until it is replayed or discarded',
     empty: 'No serialize key is in use.',
   },
   imports: {
