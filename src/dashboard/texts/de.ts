@@ -327,7 +327,7 @@ export const de: Texts = {
     dedupeKey: 'Dedupe-Schlüssel',
     serializeKey: 'Serienschlüssel',
     failures: (count, most) =>
-      `${things(count, 'Fehlversuch', 'Fehlversuche')}; ${most === 0 ? 'keiner wird' : `bis zu ${formatCount(most)} werden`} wiederholt`,
+      `${things(count, 'Fehlversuch', 'Fehlversuche')}; ${most === 0 ? 'keiner' : `bis zu ${formatCount(most)}`} erlaubt`,
     change: 'Ändern',
     changePayload: 'Eingabe, als JSON',
     changePriority: 'Vorrang',

@@ -281,7 +281,7 @@ export const en = {
     dedupeKey: 'Dedupe key',
     serializeKey: 'Serialize key',
     failures: (count: number, most: number) =>
-      `${things(count, 'failure', 'failures')}; ${most === 0 ? 'none is' : `up to ${formatCount(most)} are`} tried again`,
+      `${things(count, 'failure', 'failures')}; ${most === 0 ? 'none' : `up to ${formatCount(most)}`} allowed`,
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
