@@ -29,6 +29,9 @@ describe('a URL of Postgres', () => {
     ['postgres:///jobs?host=/var/run/postgresql', 'LOCAL'],
     ['postgres://localhost/jobs?host=db.example', 'NONE'],
     ['postgres://10.0.0.7/jobs', 'NONE'],
+    ['postgres://127.0.0.1:5432,10.0.0.7:5432/jobs', 'NONE'],
+    ['postgres://10.0.0.7,10.0.0.8/jobs?sslmode=verify-full', 'VERIFIED'],
+    ['postgres://a,b:c,d@127.0.0.1/jobs', 'LOCAL'],
   ])('%s: %s', (url, encryption) => {
     expect(verifyTls(url)).toBe(url);
     expect(encryptionOf(url)).toBe(encryption);

@@ -1,5 +1,6 @@
 /** The database of the commands that serve: the configured Postgres, or the embedded one. */
 import type { Config } from '../config/config.ts';
+import { eachHost } from '../config/postgres-url.ts';
 import { startEmbeddedPostgres } from '../embedded/start.ts';
 
 export interface UsedDatabase {
@@ -34,7 +35,7 @@ export async function openDatabase(config: Config, { create = true } = {}): Prom
 }
 
 function nameOf(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) return 'as in DATABASE_URL';
-  const { host, pathname } = new URL(databaseUrl);
-  return `${host}${pathname}`;
+  const urls = eachHost(databaseUrl);
+  if (!urls.every((url) => URL.canParse(url))) return 'as in DATABASE_URL';
+  return `${urls.map((url) => new URL(url).host)}${new URL(urls[0] as string).pathname}`;
 }

@@ -3,6 +3,7 @@
  * pretend to be the service.
  */
 import ipaddr from 'ipaddr.js';
+import { eachHost } from './postgres-url.ts';
 import type { RedisConfig } from './redis-url.ts';
 
 /** LOCAL: nothing leaves the machine. UNVERIFIED: encrypted, but for whoever answers. */
@@ -24,8 +25,15 @@ export function verifyTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 
-/** @param url as `verifyTls` returned it */
+const worstFirst: readonly Encryption[] = ['NONE', 'UNVERIFIED', 'VERIFIED', 'LOCAL'];
+
+/** Of several hosts the worst. @param url as `verifyTls` returned it */
 export function encryptionOf(url: string): Encryption {
+  const found = eachHost(url).map(encryptionOfHost);
+  return worstFirst.find((encryption) => found.includes(encryption)) as Encryption;
+}
+
+function encryptionOfHost(url: string): Encryption {
   // Leaves a URL that can't be parsed for pg to refuse.
   if (!URL.canParse(url)) return 'VERIFIED';
   const { hostname, searchParams } = new URL(url);

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { verifyTls } from './encryption.ts';
 import { isEndpoint, isStoreUrl } from './object-store-url.ts';
+import { eachHost } from './postgres-url.ts';
 import { parseRedisUrl } from './redis-url.ts';
 
 const headerName = (standard: string) =>
@@ -38,7 +39,7 @@ const postgresUrl = z
 
 /** As `pg` parses it: a user may be followed by no host at all. */
 function canBeParsed(text: string): boolean {
-  return URL.canParse(text) || URL.canParse(text.replace('@/', '@host/'));
+  return eachHost(text).every((url) => URL.canParse(url) || URL.canParse(url.replace('@/', '@host/')));
 }
 
 const redisUrl = z.string().transform((text, context) => {
@@ -52,7 +53,7 @@ const redisUrl = z.string().transform((text, context) => {
 
 export const settings = {
   DATABASE_URL: postgresUrl.describe(
-    'The Postgres database (version 15 or newer). Without it, the server starts an embedded Postgres.',
+    'The Postgres database (version 15 or newer). Of several hosts (`postgres://user@first:5432,second:5432/database`) the primary is used. Without it, the server starts an embedded Postgres.',
   ),
   JOBTREE_DIRECT_DATABASE_URL: postgresUrl.describe(
     'The same database, bypassing a pooler such as PgBouncer, for LISTEN and migrations. Without it, DATABASE_URL must lead to Postgres itself.',

@@ -17,7 +17,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
 import {
   isUpToDate,
   type Migration,
@@ -28,6 +28,7 @@ import {
   requireReadableBooks,
 } from './migration-books.ts';
 import { isFull } from './patient-pool.ts';
+import { PostgresClient } from './postgres-client.ts';
 
 /** The same two levels up from src/db and from dist/db. */
 export const migrationsDirectory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
@@ -117,7 +118,7 @@ export async function applyRoles(url: string): Promise<void> {
 async function connect(url: string, waitMs: number): Promise<pg.Client> {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
-    const client = new pg.Client({ connectionString: url });
+    const client = new PostgresClient({ connectionString: url });
     // A lost connection also rejects the query in flight, which is where it is handled.
     client.on('error', () => {});
     try {

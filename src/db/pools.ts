@@ -1,6 +1,7 @@
 /** The pools of connections to Postgres, and what all of their connections have in common. */
 import pg from 'pg';
 import { PatientPool } from './patient-pool.ts';
+import { PostgresClient } from './postgres-client.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -44,7 +45,7 @@ const lockTimeoutMs = 1_000;
 /** How often Postgres checks that the client of a statement is still connected. */
 const connectionCheckMs = 10_000;
 
-class PooledClient extends pg.Client {
+class PooledClient extends PostgresClient {
   constructor(config?: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: connectMs });
   }

@@ -2,8 +2,9 @@
  * Checks whether Postgres can do what a server needs, over a connection that nothing else uses: so the answer does not wait behind requests, and
  * tells overload from outage.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { destroySocket } from './pools.ts';
+import { PostgresClient } from './postgres-client.ts';
 
 /**
  * FULL: it answers, but has no free connection. CLOSED: it answers that it accepts none, since it starts, recovers or stops. READ_ONLY: it accepts
@@ -61,7 +62,7 @@ export class Probe {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client({
+    const client = new PostgresClient({
       connectionString: this.#url,
       application_name: 'jobtree health',
       connectionTimeoutMillis: answerMs,

@@ -80,6 +80,7 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
     'idle_in_transaction_session_timeout',
     'track_commit_timestamp',
     'max_connections',
+    'synchronous_standby_names',
   ];
   const rows = await session.query<{ name: string; setting: string; unit: string | null }>(
     'select name, setting, unit from pg_settings where name = any ($1)',
@@ -121,9 +122,21 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
     timeoutMs === 0
       ? 'nothing ends a forgotten transaction (idle_in_transaction_session_timeout is 0)'
       : `a forgotten transaction is ended after ${span(timeoutMs)}`;
+  const [standbys] = await session.query<{ count: number }>('select count(*)::int from pg_stat_replication');
+  const failover = afterFailover(standbys?.count ?? 0, value);
   return [
-    ok(`synchronous_commit ${value.get('synchronous_commit')}, autovacuum on, read committed; ${forgotten}`),
+    ok(
+      `synchronous_commit ${value.get('synchronous_commit')}, autovacuum on, read committed; ${forgotten}${failover}`,
+    ),
   ];
+}
+
+function afterFailover(standbys: number, value: ReadonlyMap<string, string>): string {
+  if (standbys === 0) return '';
+  const waits = value.get('synchronous_standby_names') !== '' && value.get('synchronous_commit') !== 'local';
+  return waits
+    ? '; a commit waits for a standby, so a failover loses nothing'
+    : `; no commit waits for ${standbys === 1 ? 'the standby' : `the ${standbys} standbys`} (synchronous_standby_names), so a failover may lose what was acknowledged last`;
 }
 
 /** Behind a pooler, servers can't make their settings themselves. */

@@ -6,6 +6,7 @@
 import pg from 'pg';
 import { withTimeout } from '../concurrency/with-timeout.ts';
 import { destroySocket } from '../db/pools.ts';
+import { PostgresClient } from '../db/postgres-client.ts';
 import { leavesSession } from '../db/sqlstate.ts';
 
 const connectMs = 5_000;
@@ -104,7 +105,7 @@ export class OwnSession extends Session {
 }
 
 async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString,
     application_name: 'jobtree doctor',
     connectionTimeoutMillis: connectMs,

@@ -12,6 +12,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { TimeoutError, withTimeout } from '../concurrency/with-timeout.ts';
 import { destroySocket } from '../db/pools.ts';
+import { PostgresClient } from '../db/postgres-client.ts';
 
 /** Runs one statement on the connection. Without an answer in time it fails, and the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -88,7 +89,7 @@ export class DirectConnection {
 
   /** Uses one connection until it fails or is no longer needed. */
   async #use(onTicked: () => void): Promise<void> {
-    const client = new pg.Client({
+    const client = new PostgresClient({
       connectionString: this.#options.url,
       application_name: 'jobtree listener',
       connectionTimeoutMillis: connectMs,
@@ -135,7 +136,7 @@ export class DirectConnection {
     const arrived = new Promise((resolve) => client.once('notification', resolve));
     await query(`listen ${pg.escapeIdentifier(channel)}`);
     // Sent from another connection: a pooler would deliver this one's own notification to it.
-    const other = new pg.Client({
+    const other = new PostgresClient({
       connectionString: this.#options.url,
       application_name: 'jobtree listener',
       connectionTimeoutMillis: connectMs,

@@ -54,4 +54,9 @@ it('psql gets the address from its environment', () => {
     PGOPTIONS: '-c search_path=jobtree,public',
   });
   expect(environmentOf('postgres:///x?host=/run/postgresql')).toMatchObject({ PGHOST: '/run/postgresql' });
+  expect(environmentOf('postgres://u@first:5433,[::1]/x')).toMatchObject({
+    PGHOST: 'first,::1',
+    PGPORT: '5433,',
+    PGTARGETSESSIONATTRS: 'primary',
+  });
 });

@@ -128,7 +128,7 @@ const statusOf = (message: string, percent: number | null) =>
 /** Until the job is sealed the message has the counts, and the job has one step besides: it has begun. */
 function stepsShown(message: string, percent: number | null): number {
   if (percent !== null) return 1e9 + percent;
-  const [, done, of] = /(\d+) of (\d+) items/.exec(message) ?? [];
+  const [, done, of] = /(\d+) of (\d+) items/.exec(message.replaceAll(',', '')) ?? [];
   return of === undefined ? 0 : Number(done) + Number(of) + 1;
 }
 

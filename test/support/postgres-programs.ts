@@ -1,7 +1,7 @@
 /** A Postgres server with its own `pg_dump` and `pg_restore`, from what the machine has installed: the embedded one comes without them. */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,7 @@ export function findPostgresPrograms(): string | undefined {
 export async function startInstalledPostgres(
   bin: string,
   more: Readonly<Record<string, string>> = {},
+  standby = false,
 ): Promise<InstalledPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'jobtree-postgres-'));
   // Postgres refuses to run as root.
@@ -44,6 +45,8 @@ export async function startInstalledPostgres(
   const data = join(folder, 'data');
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale', 'C'];
   await promisify(execFile)(join(bin, 'initdb'), initdb, account);
+  // It follows nobody, and waits to be promoted.
+  if (standby) writeFileSync(join(data, 'standby.signal'), '');
   const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readConfig } from '../../config/config.ts';
+import { eachHost } from '../../config/postgres-url.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -49,11 +50,19 @@ async function open(url: string, args: readonly string[]): Promise<number> {
 
 /** What libpq takes instead of a URL. */
 export function environmentOf(url: string): Record<string, string> {
-  if (!URL.canParse(url)) throw new CommandError(exitCodes.usage, 'DATABASE_URL is not a URL.');
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const urls = eachHost(url);
+  if (!urls.every((each) => URL.canParse(each)))
+    throw new CommandError(exitCodes.usage, 'DATABASE_URL is not a URL.');
+  const hosts = urls.map((each) => new URL(each));
+  const { username, password, pathname, searchParams } = hosts[0] as URL;
   const given: [string, string | null][] = [
-    ['PGHOST', searchParams.get('host') ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1')],
-    ['PGPORT', searchParams.get('port') ?? port],
+    [
+      'PGHOST',
+      searchParams.get('host') ??
+        hosts.map(({ hostname }) => decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1')).join(),
+    ],
+    ['PGPORT', searchParams.get('port') ?? hosts.map(({ port }) => port).join()],
+    ['PGTARGETSESSIONATTRS', hosts.length > 1 ? 'primary' : null],
     ['PGUSER', decodeURIComponent(username)],
     ['PGPASSWORD', decodeURIComponent(password)],
     ['PGDATABASE', decodeURIComponent(pathname.slice(1))],
