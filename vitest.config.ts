@@ -99,7 +99,7 @@ export default defineConfig({
           isolate: false,
           restoreMocks: true,
           include: ['test/**/*.test.ts'],
-          exclude: [...alone, ...faults],
+          exclude: [...alone, ...faults, 'test/failover/**'],
         },
       },
       {
@@ -107,6 +107,8 @@ export default defineConfig({
         test: { ...shared.test, name: 'faults', isolate: false, restoreMocks: true, include: faults },
       },
       { ...shared, test: { ...shared.test, name: 'alone', include: alone } },
+      // Wants root and programs that other tests do not.
+      { ...shared, test: { ...shared.test, name: 'failover', include: ['test/failover/**/*.test.ts'] } },
     ],
   },
 });

@@ -9,12 +9,12 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient, JobtreeError, Worker } from '../../src/client/index.ts';
-import { PatroniCluster, withoutPatroni } from '../support/patroni.ts';
+import { kinds, Watchers } from '../crash/live-watchers.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { cli, type ServerProcess, startServerProcess } from '../support/server.ts';
-import { kinds, Watchers } from './live-watchers.ts';
+import { PatroniCluster } from './patroni.ts';
 
 const times = Number(process.env.FAILOVERS ?? 1);
 const synchronous = process.env.FAILOVER_ASYNCHRONOUS !== '1';
@@ -110,7 +110,7 @@ const faults: [name: string, happen: () => Promise<void>][] = [
   ],
 ];
 
-describe.skipIf(withoutPatroni || inject('redisUrl') === undefined)('a primary that moves', () => {
+describe('a primary that moves', () => {
   beforeAll(async () => {
     cluster = await PatroniCluster.start({ synchronous });
     const primary = await cluster.leader();

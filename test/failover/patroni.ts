@@ -1,6 +1,6 @@
 /**
- * Three Postgres of which Patroni makes one of them the primary, each on a host of its own: a network namespace with a disk. etcd and HAProxy
- * stand before them. It wants root, iproute2, patroni, etcd-server and haproxy.
+ * Three Postgres of which Patroni makes one the primary, each on a host of its own: a network namespace with a disk. etcd and HAProxy stand before
+ * them. It wants root, and the packages iproute2, patroni, etcd-server and haproxy.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,15 +8,8 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './ports.ts';
-import { findPostgresPrograms } from './postgres-programs.ts';
-
-export const withoutPatroni =
-  process.getuid?.() !== 0 ||
-  ['patroni --version', 'etcd --version', 'haproxy -v', 'ip -V'].some((command) => {
-    const [program = '', option = ''] = command.split(' ');
-    return spawnSync(program, [option]).status !== 0;
-  });
+import { freePort } from '../support/ports.ts';
+import { findPostgresPrograms } from '../support/postgres-programs.ts';
 
 const postgresPort = 5432;
 const patroniPort = 8008;
