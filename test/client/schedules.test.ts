@@ -102,7 +102,7 @@ it('schedules are paused, resumed, run, skipped and deleted', async () => {
   expect((await client.job(jobId)).occurrence?.schedule).toBe('hourly');
   expect(await schedules.resume('hourly')).toMatchObject({
     pausedAt: null,
-    nextAt: first,
+    nextAt: third,
     lastJob: { id: jobId },
   });
   await schedules.delete('hourly');
@@ -171,6 +171,9 @@ it('the occurrences of a range are those of the schedules that run, or would if 
   expect(await read()).toEqual({ running: both, any: both });
   await client.schedules.pause('ranged');
   expect(await read()).toEqual({ running: [], any: both });
+  // As if what lies before the second had been skipped.
+  await db.query(`update jobtree.schedule set held_next_at = $1 where name = 'ranged'`, [both[1]]);
+  expect(await read()).toEqual({ running: [], any: both.slice(1) });
   await client.schedules.delete('ranged');
 });
 

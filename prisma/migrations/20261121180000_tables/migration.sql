@@ -344,6 +344,7 @@ create table "jobtree"."schedule" (
   "changed_at" timestamptz(3) not null,
   "paused_at" timestamptz(3),
   "next_at" timestamptz(3),
+  "held_next_at" timestamptz(3),
   "queued" timestamptz(3)[] not null default '{}',
   "open_root_ids" uuid[] not null default '{}',
   "last_root_id" uuid,

@@ -4,7 +4,8 @@ import { changeSchedule } from './change-schedule.ts';
 
 const pause: Statement = {
   name: 'pause_schedule',
-  text: `update jobtree.schedule s set paused_at = coalesce(s.paused_at, clock_timestamp()), next_at = null
+  text: `update jobtree.schedule s
+    set paused_at = coalesce(s.paused_at, clock_timestamp()), held_next_at = coalesce(s.next_at, s.held_next_at), next_at = null
     where s.name = $1
     returning s.name`,
 };

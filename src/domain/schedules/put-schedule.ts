@@ -86,15 +86,17 @@ const putAll: Statement = {
     on conflict (name) do update
     set cron = excluded.cron, time_zone = excluded.time_zone, every_ms = excluded.every_ms, start_at = excluded.start_at,
       missed = excluded.missed, overlap = excluded.overlap, template = excluded.template, changed_at = excluded.changed_at,
-      failed_at = null, error = null, (paused_at, next_at) = (
-        select case when p.is_paused then coalesce(s.paused_at, clock_timestamp()) end, case
-          when p.is_paused then null
-          when s.paused_at is null and (s.cron, s.time_zone, s.every_ms, s.start_at)
-            is not distinct from (excluded.cron, excluded.time_zone, excluded.every_ms, excluded.start_at) then s.next_at
-          else g."nextAt"
-        end
+      failed_at = null, error = null, (paused_at, next_at, held_next_at) = (
+        select case when p.is_paused then coalesce(s.paused_at, clock_timestamp()) end,
+          case when not p.is_paused then coalesce(p.next_at, greatest(g."nextAt", p.held_next_at)) end,
+          case when p.is_paused then coalesce(p.next_at, p.held_next_at) end
         from given g
-        cross join lateral (select coalesce(g.paused, s.paused_at is not null) as is_paused) p
+        cross join lateral (
+          select coalesce(g.paused, s.paused_at is not null) as is_paused, case when k.times then s.next_at end as next_at,
+            case when k.times then s.held_next_at end as held_next_at
+          from (select (s.cron, s.time_zone, s.every_ms, s.start_at)
+            is not distinct from (excluded.cron, excluded.time_zone, excluded.every_ms, excluded.start_at) as times) k
+        ) p
         where g.name = s.name
       )
     where (s.cron, s.time_zone, s.every_ms, s.start_at, s.missed, s.overlap, s.template::text) is distinct from (

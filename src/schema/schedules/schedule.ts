@@ -172,15 +172,21 @@ export const Schedule = builder.prismaNode('Schedule', {
             'Also while it is paused: those that it would have if it were resumed now. Default: false.',
         }),
       },
-      select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
-      resolve: async ({ nextAt, everyMs, ...timing }, { first, from, until, whilePaused }, context) => {
+      select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true, heldNextAt: true },
+      resolve: async (
+        { nextAt, heldNextAt, everyMs, ...timing },
+        { first, from, until, whilePaused },
+        context,
+      ) => {
         const range = {
           first: checkInteger(first, 'first', 0, mostOccurrences),
           from: from ?? null,
           until: until ?? null,
         };
         if (nextAt === null && !whilePaused) return [];
-        const next = { at: nextAt ?? (await clock(context).load('now')), isPaused: nextAt === null };
+        const since = async () =>
+          new Date(Math.max((await clock(context).load('now')).getTime(), (heldNextAt?.getTime() ?? 0) - 1));
+        const next = { at: nextAt ?? (await since()), isPaused: nextAt === null };
         const exact: Timing = { ...timing, everyMs: everyMs === null ? null : Number(everyMs) };
         return occurrences(context).load({ timing: exact, next, range });
       },

@@ -603,6 +603,39 @@ describe('each operation, in each state', () => {
     expect(await read(name)).toMatchObject({ queued: [], next_at, skip_reason: 'ASKED' });
   });
 
+  it.each<[string, (name: string) => Promise<unknown>]>([
+    ['resuming', (name) => resumeSchedule(t.engine, name)],
+    ['a definition that says so', (name) => hourly({ name, paused: false })],
+  ])(
+    'what was skipped and still lies ahead stays skipped after a pause that ends by %s',
+    async (_, resume) => {
+      const name = await hourly();
+      for (let skipped = 0; skipped < 2; skipped++) await skipOccurrence(t.engine, name, null);
+      const { next_at } = await read(name);
+      for (const pause of [
+        () => pauseSchedule(t.engine, name),
+        () => pauseSchedule(t.engine, name),
+        () => hourly({ name, paused: true }),
+      ])
+        await pause();
+      await resume(name);
+      expect((await read(name)).next_at).toEqual(next_at);
+
+      // With other times, what was skipped is no occurrence any more.
+      await pauseSchedule(t.engine, name);
+      await hourly({ name, everyMs: 1_000 });
+      await hourly({ name });
+      await resume(name);
+      expect((await read(name)).next_at < next_at).toBe(true);
+
+      // By the time of these it has passed.
+      await due(name, '3 hours');
+      await pauseSchedule(t.engine, name);
+      await resume(name);
+      expect((await read(name)).next_at > new Date()).toBe(true);
+    },
+  );
+
   it('nothing is created during a pause, and resuming makes up for nothing', async () => {
     const name = await states['with a queue']();
     await complete(name);

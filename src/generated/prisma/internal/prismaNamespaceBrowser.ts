@@ -120,6 +120,7 @@ export const ScheduleScalarFieldEnum = {
   changedAt: 'changedAt',
   pausedAt: 'pausedAt',
   nextAt: 'nextAt',
+  heldNextAt: 'heldNextAt',
   queued: 'queued',
   openRootIds: 'openRootIds',
   lastRootId: 'lastRootId',

@@ -46,6 +46,7 @@ export type ScheduleMinAggregateOutputType = {
   changedAt: Date | null
   pausedAt: Date | null
   nextAt: Date | null
+  heldNextAt: Date | null
   lastRootId: string | null
   lastOccurrenceAt: Date | null
   skippedAt: Date | null
@@ -66,6 +67,7 @@ export type ScheduleMaxAggregateOutputType = {
   changedAt: Date | null
   pausedAt: Date | null
   nextAt: Date | null
+  heldNextAt: Date | null
   lastRootId: string | null
   lastOccurrenceAt: Date | null
   skippedAt: Date | null
@@ -87,6 +89,7 @@ export type ScheduleCountAggregateOutputType = {
   changedAt: number
   pausedAt: number
   nextAt: number
+  heldNextAt: number
   queued: number
   openRootIds: number
   lastRootId: number
@@ -119,6 +122,7 @@ export type ScheduleMinAggregateInputType = {
   changedAt?: true
   pausedAt?: true
   nextAt?: true
+  heldNextAt?: true
   lastRootId?: true
   lastOccurrenceAt?: true
   skippedAt?: true
@@ -139,6 +143,7 @@ export type ScheduleMaxAggregateInputType = {
   changedAt?: true
   pausedAt?: true
   nextAt?: true
+  heldNextAt?: true
   lastRootId?: true
   lastOccurrenceAt?: true
   skippedAt?: true
@@ -160,6 +165,7 @@ export type ScheduleCountAggregateInputType = {
   changedAt?: true
   pausedAt?: true
   nextAt?: true
+  heldNextAt?: true
   queued?: true
   openRootIds?: true
   lastRootId?: true
@@ -270,6 +276,7 @@ export type ScheduleGroupByOutputType = {
   changedAt: Date
   pausedAt: Date | null
   nextAt: Date | null
+  heldNextAt: Date | null
   queued: Date[]
   openRootIds: string[]
   lastRootId: string | null
@@ -316,6 +323,7 @@ export type ScheduleWhereInput = {
   changedAt?: Prisma.DateTimeFilter<"Schedule"> | Date | string
   pausedAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
   nextAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
+  heldNextAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
   queued?: Prisma.DateTimeNullableListFilter<"Schedule">
   openRootIds?: Prisma.StringNullableListFilter<"Schedule">
   lastRootId?: Prisma.UuidNullableFilter<"Schedule"> | string | null
@@ -339,6 +347,7 @@ export type ScheduleOrderByWithRelationInput = {
   changedAt?: Prisma.SortOrder
   pausedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   nextAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  heldNextAt?: Prisma.SortOrderInput | Prisma.SortOrder
   queued?: Prisma.SortOrder
   openRootIds?: Prisma.SortOrder
   lastRootId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -365,6 +374,7 @@ export type ScheduleWhereUniqueInput = Prisma.AtLeast<{
   changedAt?: Prisma.DateTimeFilter<"Schedule"> | Date | string
   pausedAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
   nextAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
+  heldNextAt?: Prisma.DateTimeNullableFilter<"Schedule"> | Date | string | null
   queued?: Prisma.DateTimeNullableListFilter<"Schedule">
   openRootIds?: Prisma.StringNullableListFilter<"Schedule">
   lastRootId?: Prisma.UuidNullableFilter<"Schedule"> | string | null
@@ -388,6 +398,7 @@ export type ScheduleOrderByWithAggregationInput = {
   changedAt?: Prisma.SortOrder
   pausedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   nextAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  heldNextAt?: Prisma.SortOrderInput | Prisma.SortOrder
   queued?: Prisma.SortOrder
   openRootIds?: Prisma.SortOrder
   lastRootId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -419,6 +430,7 @@ export type ScheduleScalarWhereWithAggregatesInput = {
   changedAt?: Prisma.DateTimeWithAggregatesFilter<"Schedule"> | Date | string
   pausedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Schedule"> | Date | string | null
   nextAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Schedule"> | Date | string | null
+  heldNextAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Schedule"> | Date | string | null
   queued?: Prisma.DateTimeNullableListFilter<"Schedule">
   openRootIds?: Prisma.StringNullableListFilter<"Schedule">
   lastRootId?: Prisma.UuidNullableWithAggregatesFilter<"Schedule"> | string | null
@@ -442,6 +454,7 @@ export type ScheduleCreateInput = {
   changedAt: Date | string
   pausedAt?: Date | string | null
   nextAt?: Date | string | null
+  heldNextAt?: Date | string | null
   queued?: Prisma.ScheduleCreatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleCreateopenRootIdsInput | string[]
   lastRootId?: string | null
@@ -465,6 +478,7 @@ export type ScheduleUncheckedCreateInput = {
   changedAt: Date | string
   pausedAt?: Date | string | null
   nextAt?: Date | string | null
+  heldNextAt?: Date | string | null
   queued?: Prisma.ScheduleCreatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleCreateopenRootIdsInput | string[]
   lastRootId?: string | null
@@ -488,6 +502,7 @@ export type ScheduleUpdateInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heldNextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queued?: Prisma.ScheduleUpdatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleUpdateopenRootIdsInput | string[]
   lastRootId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -511,6 +526,7 @@ export type ScheduleUncheckedUpdateInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heldNextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queued?: Prisma.ScheduleUpdatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleUpdateopenRootIdsInput | string[]
   lastRootId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -534,6 +550,7 @@ export type ScheduleCreateManyInput = {
   changedAt: Date | string
   pausedAt?: Date | string | null
   nextAt?: Date | string | null
+  heldNextAt?: Date | string | null
   queued?: Prisma.ScheduleCreatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleCreateopenRootIdsInput | string[]
   lastRootId?: string | null
@@ -557,6 +574,7 @@ export type ScheduleUpdateManyMutationInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heldNextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queued?: Prisma.ScheduleUpdatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleUpdateopenRootIdsInput | string[]
   lastRootId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -580,6 +598,7 @@ export type ScheduleUncheckedUpdateManyInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heldNextAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queued?: Prisma.ScheduleUpdatequeuedInput | Date[] | string[]
   openRootIds?: Prisma.ScheduleUpdateopenRootIdsInput | string[]
   lastRootId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -611,6 +630,7 @@ export type ScheduleCountOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   pausedAt?: Prisma.SortOrder
   nextAt?: Prisma.SortOrder
+  heldNextAt?: Prisma.SortOrder
   queued?: Prisma.SortOrder
   openRootIds?: Prisma.SortOrder
   lastRootId?: Prisma.SortOrder
@@ -637,6 +657,7 @@ export type ScheduleMaxOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   pausedAt?: Prisma.SortOrder
   nextAt?: Prisma.SortOrder
+  heldNextAt?: Prisma.SortOrder
   lastRootId?: Prisma.SortOrder
   lastOccurrenceAt?: Prisma.SortOrder
   skippedAt?: Prisma.SortOrder
@@ -657,6 +678,7 @@ export type ScheduleMinOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   pausedAt?: Prisma.SortOrder
   nextAt?: Prisma.SortOrder
+  heldNextAt?: Prisma.SortOrder
   lastRootId?: Prisma.SortOrder
   lastOccurrenceAt?: Prisma.SortOrder
   skippedAt?: Prisma.SortOrder
@@ -710,6 +732,7 @@ export type ScheduleSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   changedAt?: boolean
   pausedAt?: boolean
   nextAt?: boolean
+  heldNextAt?: boolean
   queued?: boolean
   openRootIds?: boolean
   lastRootId?: boolean
@@ -733,6 +756,7 @@ export type ScheduleSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   changedAt?: boolean
   pausedAt?: boolean
   nextAt?: boolean
+  heldNextAt?: boolean
   queued?: boolean
   openRootIds?: boolean
   lastRootId?: boolean
@@ -756,6 +780,7 @@ export type ScheduleSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   changedAt?: boolean
   pausedAt?: boolean
   nextAt?: boolean
+  heldNextAt?: boolean
   queued?: boolean
   openRootIds?: boolean
   lastRootId?: boolean
@@ -779,6 +804,7 @@ export type ScheduleSelectScalar = {
   changedAt?: boolean
   pausedAt?: boolean
   nextAt?: boolean
+  heldNextAt?: boolean
   queued?: boolean
   openRootIds?: boolean
   lastRootId?: boolean
@@ -789,7 +815,7 @@ export type ScheduleSelectScalar = {
   error?: boolean
 }
 
-export type ScheduleOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "cron" | "timeZone" | "everyMs" | "startAt" | "missed" | "overlap" | "template" | "createdAt" | "changedAt" | "pausedAt" | "nextAt" | "queued" | "openRootIds" | "lastRootId" | "lastOccurrenceAt" | "skippedAt" | "skipReason" | "failedAt" | "error", ExtArgs["result"]["schedule"]>
+export type ScheduleOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "cron" | "timeZone" | "everyMs" | "startAt" | "missed" | "overlap" | "template" | "createdAt" | "changedAt" | "pausedAt" | "nextAt" | "heldNextAt" | "queued" | "openRootIds" | "lastRootId" | "lastOccurrenceAt" | "skippedAt" | "skipReason" | "failedAt" | "error", ExtArgs["result"]["schedule"]>
 
 export type $SchedulePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Schedule"
@@ -816,6 +842,10 @@ export type $SchedulePayload<ExtArgs extends runtime.Types.Extensions.InternalAr
      * The next occurrence; null if and only if it is paused.
      */
     nextAt: Date | null
+    /**
+     * What that was when it was paused: the occurrences before it have been, or were skipped. Null while it is not paused.
+     */
+    heldNextAt: Date | null
     /**
      * Occurrences that wait until the trees of earlier ones are complete.
      */
@@ -1271,6 +1301,7 @@ export interface ScheduleFieldRefs {
   readonly changedAt: Prisma.FieldRef<"Schedule", 'DateTime'>
   readonly pausedAt: Prisma.FieldRef<"Schedule", 'DateTime'>
   readonly nextAt: Prisma.FieldRef<"Schedule", 'DateTime'>
+  readonly heldNextAt: Prisma.FieldRef<"Schedule", 'DateTime'>
   readonly queued: Prisma.FieldRef<"Schedule", 'DateTime[]'>
   readonly openRootIds: Prisma.FieldRef<"Schedule", 'String[]'>
   readonly lastRootId: Prisma.FieldRef<"Schedule", 'String'>
