@@ -1,5 +1,6 @@
 /** Types with work that nobody does. A job that stands still may have nobody to work on it, or its type is paused: that is said once for each type. */
 import type { Client, JobProgress } from '../client/index.ts';
+import { oneLine } from './output.ts';
 
 const againMs = 3_000;
 /** A tree with more types than this has other things to show. */
@@ -21,6 +22,16 @@ export async function typesWithoutWorker(
   if (workers === undefined || workers.length === mostAsked) return new Set();
   const handled = new Set(workers.flatMap((worker) => worker.types.map(({ type }) => type)));
   return new Set(types.filter((type) => !handled.has(type)));
+}
+
+/** What is to be said of a type that is most likely misspelt; undefined if there is a job or a worker of it, or who asks may not know. */
+export async function complaintOfUnknown(client: Client, type: string): Promise<string | undefined> {
+  const jobs = await client
+    .jobs({ filter: { types: [type], rootsOnly: false }, first: 1 })
+    .catch(() => undefined);
+  if (jobs === undefined || jobs.nodes.length > 0) return undefined;
+  if (!(await typesWithoutWorker(client, [type])).has(type)) return undefined;
+  return `No job and no worker of the type ${oneLine(type)} is known. Is it spelled right?`;
 }
 
 /** Why no worker gets the items of a type. */

@@ -6,7 +6,7 @@ import { run } from './program.ts';
 const server = useServer();
 const env = () => ({ env: server.env });
 
-it('why says what keeps a tree, an item or a type from running, and nothing of what runs', async () => {
+it('why says what keeps a tree, an item or a type from running, and nothing of what runs or is not known', async () => {
   const { client } = server;
   await client.queues.pause('mail');
   const { id } = await client.createJob({
@@ -36,5 +36,10 @@ it('why says what keeps a tree, an item or a type from running, and nothing of w
   await client.queues.resume('mail');
   expect(await client.claimItems('w', [{ type: 'mail', limit: 2 }])).toHaveLength(2);
   expect((await run(['why', head?.id ?? ''], env())).stdout).toBe('Nothing keeps it from running.\n');
+  expect(await run(['why', 'mial'], env())).toEqual({
+    code: 4,
+    stdout: '',
+    stderr: 'jobtree: No job and no worker of the type mial is known. Is it spelled right?\n',
+  });
   expect(await run(['why', 'Job:00000000-0000-7000-8000-000000000000'], env())).toMatchObject({ code: 4 });
 });

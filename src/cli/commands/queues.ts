@@ -1,10 +1,10 @@
 /** `jobtree queues`: all types that have settings, or of which anything waits or runs. `jobtree queue`: shows one, and sets it. */
-import type { Client, Queue, QueueSettings } from '../../client/index.ts';
+import type { Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
 import { oneLine, print, printError, printOutcome } from '../output.ts';
-import { typesWithoutWorker } from '../standstills.ts';
+import { complaintOfUnknown, typesWithoutWorker } from '../standstills.ts';
 import { type Cell, Table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
@@ -41,25 +41,15 @@ export interface QueueOptions extends ApiOptions {
 export async function queue(type: string, options: QueueOptions): Promise<number> {
   const settings = toSettings(options);
   const isChange = Object.values(settings).some((value) => value !== undefined);
-  const [found, isKnown] = await withClient(options, async (client) => {
+  const [found, complaint] = await withClient(options, async (client) => {
     const queue = await (isChange ? client.queues.set(type, settings) : client.queues.get(type));
     // Limits and defaults are often set before the first job. Nobody pauses what there is not.
     const isDoubtful = !isChange || options.pause === true || options.resume === true;
-    return [queue, !isDoubtful || (await isInUse(client, queue))] as const;
+    return [queue, isDoubtful ? await complaintOfUnknown(client, type) : undefined] as const;
   });
   printOutcome(options.json, found, describe(found));
-  if (!isKnown)
-    printError(`No job and no worker of the type ${oneLine(type)} is known. Is it spelled right?\n`);
+  if (complaint !== undefined) printError(`${complaint}\n`);
   return exitCodes.success;
-}
-
-async function isInUse(client: Client, queue: Queue): Promise<boolean> {
-  const { type } = queue;
-  if (statuses.some((status) => queue[status] > 0)) return true;
-  const filter = { types: [type], rootsOnly: false };
-  const jobs = await client.jobs({ filter, first: 1 }).catch(() => undefined);
-  if (jobs === undefined || jobs.nodes.length > 0) return true;
-  return !(await typesWithoutWorker(client, [type])).has(type);
 }
 
 function toSettings(options: QueueOptions): QueueSettings {

@@ -1,9 +1,11 @@
 /** `jobtree why`: why a job with its tree, an item or a type is not running. */
 import type { Client, Standstill } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { oneLine, print, printText } from '../output.ts';
+import { complaintOfUnknown } from '../standstills.ts';
 
 export async function why(of: string, options: ApiOptions): Promise<number> {
   const standstills = await withClient(options, (client) => readStandstills(client, of));
@@ -13,8 +15,13 @@ export async function why(of: string, options: ApiOptions): Promise<number> {
   return exitCodes.success;
 }
 
-const readStandstills = (client: Client, of: string): Promise<Standstill[]> =>
-  /^Job(Item)?:/.test(of) ? client.standstills(of) : client.queues.standstills(of);
+async function readStandstills(client: Client, of: string): Promise<Standstill[]> {
+  if (/^Job(Item)?:/.test(of)) return client.standstills(of);
+  const found = await client.queues.standstills(of);
+  const complaint = found.length === 0 ? await complaintOfUnknown(client, of) : undefined;
+  if (complaint !== undefined) throw new CommandError(exitCodes.notFound, complaint);
+  return found;
+}
 
 /** With what it is true of, unless that is what was asked about. */
 function inWords({ message, type, itemCount, hasMore }: Standstill, of: string): string {
