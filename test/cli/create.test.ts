@@ -90,6 +90,20 @@ it('a dedupe key creates a job from JSON only once', async () => {
   expect(again.stderr).toMatch(/nothing was created/);
 });
 
+it('with --watch it prints the id, and what came of the job', async () => {
+  const path = await makeFile('nothing.yaml', 'type: nothing\nsealed: true');
+  const { code, stdout, stderr } = await run(['create', path, '--watch'], env());
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'Job complete\n' });
+  expect(stdout).toMatch(/^Job:.*\n0 items: 0 succeeded.*\n$/);
+  const json = await run(['create', path, '--watch', '--json'], env());
+  expect(
+    json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([{ created: true }, { event: 'progress' }, { event: 'summary' }]);
+});
+
 it('a time in YAML keeps its text', async () => {
   const { stdout } = await run(
     ['create', await makeFile('time.yml', 'type: time\nitems: [{payload: 2026-01-01}]')],

@@ -53,8 +53,8 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const object = await makeFile('rows.json', '{"name": "not-a-list"}');
     const { code, stderr, stdout } = await importFile(object, '--watch');
     expect(code).toBe(3);
-    expect(stdout).toContain('Job failed');
-    expect(`${stdout}${stderr}`).toMatch(/The file could not be read to its end: BAD_STRUCTURE: \S/);
+    expect(stderr).toContain('Job failed');
+    expect(stdout).toMatch(/The file could not be read to its end: BAD_STRUCTURE: \S/);
     expect((await run(['jobs'], { env: server.env })).stdout).toContain('failed: BAD_STRUCTURE');
     const [line] = (await run(['jobs', '--json'], { env: server.env })).stdout.split('\n');
     expect(JSON.parse(line ?? '').import.error.code).toBe('BAD_STRUCTURE');

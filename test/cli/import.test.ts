@@ -328,11 +328,10 @@ it('with --watch it continues until the job is complete', async () => {
   await program.printed('Waiting for job to start…');
   const [assignment] = await server.client.claimItems('test', [{ type: 'watched', limit: 1 }]);
   await server.client.reportOutcomes([{ assignmentId: assignment?.id ?? '', result: null }]);
-  const { code, stdout } = await program.ended;
+  const { code, stdout, stderr } = await program.ended;
   expect(code).toBe(0);
-  expect(stdout).toMatch(
-    /^Job:.*\nWaiting for job to start…\n(?:Job running.*\n)?Job complete\n1 item: 1 succeeded/,
-  );
+  expect(stdout).toMatch(/^Job:.*\n1 item: 1 succeeded.*\n$/);
+  expect(stderr).toMatch(/\nWaiting for job to start…\n(?:.*\n)*Job complete\n$/);
 });
 
 it('impossible requests are refused at once', async () => {

@@ -9,7 +9,7 @@ import { fromJson } from '../exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
 import { cannotRead } from '../json-file.ts';
-import { print, printError } from '../output.ts';
+import { printError, printOutcome } from '../output.ts';
 import { watch } from './watch.ts';
 
 export interface CreateOptions extends ApiOptions {
@@ -20,9 +20,7 @@ export async function createTree(file: string, options: CreateOptions): Promise<
   const spec = read(file);
   const interruption = catchInterruption();
   const job = await withClient(options, (client) => client.createJob(spec as JobSpec));
-  if (options.json && !options.watch) print(`${JSON.stringify({ jobId: job.id, created: job.created })}\n`);
-  else if (options.watch) printError(`${job.id}\n`);
-  else print(`${job.id}\n`);
+  printOutcome(options.json, { jobId: job.id, created: job.created }, job.id);
   if (!job.created) printError('A job with this dedupe key already exists: nothing was created.\n');
   return options.watch ? watch(job.id, options, interruption) : exitCodes.success;
 }

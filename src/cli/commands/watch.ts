@@ -84,7 +84,7 @@ interface View {
 }
 
 class DrawnView implements View {
-  readonly #display = createProgressDisplay(process.stdout, 250);
+  readonly #display = createProgressDisplay(process.stderr, 250);
   readonly #types: ReadonlyMap<string, string>;
   readonly #retries: RetryWatch;
   readonly #standstills: Standstills;
