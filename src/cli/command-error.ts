@@ -46,7 +46,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: hint(error), exitCode: exitCodes.failure };
   if (error instanceof JobtreeError && error.code === 'FORBIDDEN')
-    return { text: `${error.message}${hintOfKey()}`, exitCode: exitCodes.failure };
+    return { text: `${ofCommand(error)}${hintOfKey()}`, exitCode: exitCodes.failure };
   if (error instanceof JobtreeError)
     return { text: `${error.message}${hintOfServer(error)}`, exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
@@ -79,7 +79,12 @@ function hint({ message }: JobtreeError): string {
     : 'The server requires a key: set JOBTREE_TOKEN to one.';
 }
 
-/** The server speaks of operations of the API; people have a command and a key. */
+/** The server names the operation of the API that it refuses, which is not what people asked for. */
+function ofCommand({ message }: JobtreeError): string {
+  return message.replace(/^[\w/ ]+(?= (needs the role|is not allowed) )/, 'This');
+}
+
+/** People have a command and a key. */
 function hintOfKey(): string {
   const token = process.env.JOBTREE_TOKEN ?? '';
   if (token.startsWith('jobtree_watch_'))

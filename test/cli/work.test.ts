@@ -239,7 +239,7 @@ it('a worker with a refused key ends, and so does one whose key is for other typ
   const { stderr } = await refused((await makeKey(db, ['producer'])).key);
   expect(stderr.trimEnd().split('\n')).toEqual([
     expect.stringMatching(
-      /needs the role admin or worker; yours: producer\. The key is the one in JOBTREE_TOKEN\.$/,
+      /^This needs the role admin or worker; yours: producer\. The key is the one in JOBTREE_TOKEN\.$/,
     ),
     'Stopped: 0 items succeeded, 0 attempts failed.',
   ]);
