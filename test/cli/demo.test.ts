@@ -38,7 +38,11 @@ it('the demo leaves a shop to look at, says where, and takes back what would go 
   expect(succeeded).toBeGreaterThan(0);
   expect(completedAt).toBeNull();
   program.process.kill('SIGINT');
-  expect((await program.ended).code).toBe(0);
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /\nStopping\. The jobs of the demo stay in Postgres \(embedded, data in .*\/data\)\.\n$/,
+  );
 });
 
 it('the demo succeeds on a terminal, on a free port if its own is taken', {

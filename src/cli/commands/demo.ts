@@ -63,6 +63,7 @@ export async function demo(options: DemoOptions): Promise<number> {
     if (signal.aborted) return interruption.exitCode;
     throw error;
   } finally {
+    if (signal.aborted) say(`\nStopping. The jobs of the demo stay in Postgres (${database.description}).`);
     for (const close of closing) await close();
   }
 }
