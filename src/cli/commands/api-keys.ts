@@ -65,7 +65,11 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
       ),
     { create: true },
   );
-  return answer(options, { id: encodeGlobalId('ApiKey', id), key }, key);
+  const globalId = encodeGlobalId('ApiKey', id);
+  answer(options, { id: globalId, key }, key);
+  // Standard output is the key alone, for `$(…)`.
+  if (!options.json) printError(`The id of the key, by which you can rotate or revoke it: ${globalId}\n`);
+  return exitCodes.success;
 }
 
 export async function listApiKeys(options: Options): Promise<number> {
