@@ -1136,7 +1136,7 @@ export type StandstillReason =
   | 'KEY_HELD'
   /** The job has nothing to do, and is not sealed: more items may come. */
   | 'NOT_SEALED'
-  /** No worker that handles their type is connected, and none holds items of it. `since` says when something was last done of the type. */
+  /** No worker that handles their type is connected, and none holds items of it. `since` says in which minute something was last done of the type. */
   | 'NO_WORKER'
   /** Their type is paused: resume it with `setQueue`. */
   | 'PAUSED'

@@ -318,6 +318,20 @@ it('a tree says first what needs somebody, with the sum of its jobs', async () =
   ]);
 });
 
+it('when something was last done of a type is said to the minute, as it is known', async () => {
+  await db.query(
+    `insert into jobtree.figure values ('dusty', '2026-01-02T03:04:00Z', gen_random_uuid(), 1, 1, 0, 0, 0, '{}', '{}', '{}', '{}')`,
+  );
+  const jobId = await create({ type: 'dusty', items: [{}] });
+  expect(await ofJob(jobId)).toMatchObject([
+    {
+      since: '2026-01-02T03:04:00.000Z',
+      message:
+        'No worker of the type dusty is connected: something was last done of it at 2026-01-02T03:04Z.',
+    },
+  ]);
+});
+
 it('a paused type that no worker handles has both reasons', async () => {
   await client.queues.pause('both');
   const jobId = await create({ type: 'both', items: [{}] });

@@ -7,6 +7,7 @@ import {
   formatRate,
   formatTenths,
   formatTime,
+  formatTimeToMinute,
   things,
 } from './formats.ts';
 
@@ -40,7 +41,7 @@ const standstills: Texts['standstill']['of'] = {
   NO_WORKER: ({ type, since }) =>
     since == null
       ? `Kein Worker für ${type} ist verbunden.`
-      : `Kein Worker für ${type} ist verbunden; zuletzt wurde daran gearbeitet: ${at(since)}.`,
+      : `Kein Worker für ${type} ist verbunden; zuletzt wurde daran gearbeitet: ${formatTimeToMinute(since)}.`,
   KEY_HELD: ({ serializeKey }) =>
     `Ein endgültig fehlgeschlagenes Element behält ${key(serializeKey)}: Die nach ihm mit demselben Schlüssel warten, bis es wiederholt oder verworfen ist.`,
   RATE_LIMIT: ({ type, until }) => `Die Rate von ${type} ist verbraucht; es geht weiter: ${at(until)}.`,

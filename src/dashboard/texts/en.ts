@@ -13,6 +13,7 @@ import {
   formatRate,
   formatTenths,
   formatTime,
+  formatTimeToMinute,
   things,
 } from './formats.ts';
 
@@ -44,7 +45,7 @@ const standstills: Readonly<Record<StandstillReason, (facts: StandstillFacts) =>
   NO_WORKER: ({ type, since }) =>
     since == null
       ? `No worker of ${type} is connected.`
-      : `No worker of ${type} is connected; the last work on it was done ${at(since)}.`,
+      : `No worker of ${type} is connected; the last work on it was done at ${formatTimeToMinute(since)}.`,
   KEY_HELD: ({ serializeKey }) =>
     `An item failed for good and keeps ${key(serializeKey)}: those after it with the same key wait until it is replayed or discarded.`,
   RATE_LIMIT: ({ type, until }) => `The rate of ${type} is used up; it goes on ${at(until)}.`,

@@ -3,6 +3,7 @@ let counts: Intl.NumberFormat;
 let tenths: Intl.NumberFormat;
 let times: Intl.DateTimeFormat;
 let clock: Intl.DateTimeFormat;
+let minuteTimes: Intl.DateTimeFormat;
 let minutes: Intl.DateTimeFormat;
 
 /** `de-AT`, or whichever kind of the language the reader's browser prefers. */
@@ -14,6 +15,7 @@ export function setFormats(language: string): void {
   counts = new Intl.NumberFormat(locale);
   tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+  minuteTimes = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
   minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
   clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
 }
@@ -25,6 +27,7 @@ export const things = (count: number, one: string, many: string) =>
 export const formatTenths = (value: number) => tenths.format(value);
 export const formatRate = (rate: number) => counts.format(Number(Number(rate).toPrecision(3)));
 export const formatTime = (at: string | number) => times.format(new Date(at));
+export const formatTimeToMinute = (at: string) => minuteTimes.format(new Date(at));
 export const formatMinute = (at: string | number) => minutes.format(new Date(at));
 export const formatClock = (at: string | number) => clock.format(new Date(at));
 

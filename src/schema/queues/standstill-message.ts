@@ -5,6 +5,8 @@ import { itemIdOf } from '../../domain/values/ids.ts';
 import { encodeGlobalId } from '../core/global-id.ts';
 
 const at = (time: Date | null) => time?.toISOString() ?? 'a later time';
+/** `2026-11-23T02:28Z` */
+const toMinute = (time: Date) => time.toISOString().replace(/:\d\d\.\d+Z$/, 'Z');
 const worded = (status: string) => status.toLowerCase();
 
 export function standstillMessage(standstill: Standstill): string {
@@ -19,7 +21,7 @@ export function standstillMessage(standstill: Standstill): string {
     case 'PAUSED':
       return `The type ${type} is paused.`;
     case 'NO_WORKER':
-      return `No worker of the type ${type} is connected${since === null ? '' : `: something was last done of it at ${at(since)}`}.`;
+      return `No worker of the type ${type} is connected${since === null ? '' : `: something was last done of it at ${toMinute(since)}`}.`;
     case 'KEY_HELD':
       return `It waits for ${key}, which ${holder} keeps since it failed for good: replay or discard that.`;
     case 'RATE_LIMIT':

@@ -28,7 +28,7 @@ const Reason = builder.enumType('StandstillReason', {
     PAUSED: { description: 'Their type is paused: resume it with `setQueue`.' },
     NO_WORKER: {
       description:
-        'No worker that handles their type is connected, and none holds items of it. `since` says when something was last done of the type.',
+        'No worker that handles their type is connected, and none holds items of it. `since` says in which minute something was last done of the type.',
     },
     KEY_HELD: {
       description:
