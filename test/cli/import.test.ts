@@ -49,6 +49,7 @@ it('a CSV row becomes an object of texts, in the order of the file', async () =>
     toleratedFailurePercentage: 2.5,
   });
   expect(job.progress).toMatchObject({ sealed: true, itemCount: 2 });
+  expect(job.dedupeKey).toMatch(/^people\.csv [\w-]{12}$/);
   expect(await payloads(job.id)).toEqual([
     { name: 'Ada', note: 'two\r\nlines, "quoted"' },
     { name: 'Grâce', note: '' },

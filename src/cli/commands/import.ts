@@ -174,10 +174,10 @@ async function open(
   signal: AbortSignal,
 ): Promise<Target> {
   const { job, serializeKey } = options;
-  if (job !== undefined) return existingJob(job);
+  if (job !== undefined) return existingJob(job, fileName);
   const items = toItems(first, { keyPrefix: newKeyPrefix, serializeKey, fileName });
   try {
-    return await newJob(client, { ...toJob(options), items }, signal);
+    return await newJob(client, { ...toJob(options), items }, fileName, signal);
   } catch (error) {
     throw nameLine(error, first, fileName);
   }

@@ -1,5 +1,6 @@
 /** The job that an import fills: one of its own, or one that exists. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
 import type { Client, JobSpec } from '../../client/index.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -21,13 +22,21 @@ const answerWithinMs = 5_000;
 
 export const newKeyPrefix = 'line ';
 
-export function existingJob(jobId: string): Target {
-  return { jobId, isOurs: false, isOpen: true, keyPrefix: `${randomUUID()} line ` };
+/** Of this import alone; people see it in lists. */
+const newKey = (fileName: string) => `${basename(fileName)} ${randomBytes(9).toString('base64url')}`;
+
+export function existingJob(jobId: string, fileName: string): Target {
+  return { jobId, isOurs: false, isOpen: true, keyPrefix: `${newKey(fileName)} line ` };
 }
 
-export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal): Promise<Target> {
+export async function newJob(
+  client: Client,
+  spec: JobSpec,
+  fileName: string,
+  signal: AbortSignal,
+): Promise<Target> {
   // With a key the creation can be repeated when its answer was lost.
-  const dedupeKey = spec.dedupeKey ?? `import ${randomUUID()}`;
+  const dedupeKey = spec.dedupeKey ?? newKey(fileName);
   const { id: jobId, created } = await client.createJob(
     { ...spec, dedupeKey },
     { signal: aWhileAfter(signal) },
