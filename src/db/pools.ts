@@ -1,7 +1,7 @@
 /** The pools of connections to Postgres, and what all of their connections have in common. */
 import pg from 'pg';
 import { PatientPool } from './patient-pool.ts';
-import { PostgresClient } from './postgres-client.ts';
+import { destroySocket, PostgresClient } from './postgres-client.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -165,9 +165,4 @@ function settingsOf(options: PoolOptions) {
 /** Makes Postgres check regularly that the client of a statement is still connected. Some of its operating systems can't do that. */
 async function checkConnection(client: pg.ClientBase): Promise<void> {
   await client.query(`set client_connection_check_interval = ${connectionCheckMs}`).catch(() => undefined);
-}
-
-/** Unlike `end`, does not wait for an answer. */
-export function destroySocket(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

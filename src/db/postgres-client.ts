@@ -5,6 +5,9 @@
 import pg from 'pg';
 import { eachHost } from '../config/postgres-url.ts';
 
+/** How long a host may take to say what it is. */
+const answerMs = 3_000;
+
 /** Where the primary of some URLs is, until a connection to it fails or breaks. */
 const primaries = new Map<string, Promise<Address>>();
 
@@ -15,13 +18,11 @@ interface Address {
 
 export class PostgresClient extends pg.Client {
   readonly #urls: readonly string[];
-  readonly #timeoutMs: number | undefined;
 
   constructor(config: pg.ClientConfig = {}) {
     const urls = eachHost(config.connectionString ?? '');
     super({ ...config, connectionString: urls[0] as string });
     this.#urls = urls;
-    this.#timeoutMs = config.connectionTimeoutMillis;
   }
 
   // pg's own overloads: returning a promise, or with a callback, as its pools call it.
@@ -35,7 +36,7 @@ export class PostgresClient extends pg.Client {
   }
 
   async #connectToPrimary(): Promise<this> {
-    Object.assign(this, await primaryOf(this.#urls, this.#timeoutMs));
+    Object.assign(this, await primaryOf(this.#urls));
     const forget = () => primaries.delete(this.#urls.join());
     this.once('error', forget);
     const standsBy = watchForStandby(this);
@@ -56,19 +57,19 @@ class StandbyError extends Error {
   }
 }
 
-function primaryOf(urls: readonly string[], timeoutMs: number | undefined): Promise<Address> {
+function primaryOf(urls: readonly string[]): Promise<Address> {
   const known = primaries.get(urls.join());
   if (known !== undefined) return known;
-  const found = findPrimary(urls, timeoutMs);
+  const found = findPrimary(urls);
   primaries.set(urls.join(), found);
   found.catch(() => primaries.delete(urls.join()));
   return found;
 }
 
 /** Asks all hosts at once: one that is gone does not answer at all. */
-async function findPrimary(urls: readonly string[], timeoutMs: number | undefined): Promise<Address> {
+async function findPrimary(urls: readonly string[]): Promise<Address> {
   const clients = urls.map(
-    (connectionString) => new pg.Client({ connectionString, connectionTimeoutMillis: timeoutMs }),
+    (connectionString) => new pg.Client({ connectionString, connectionTimeoutMillis: answerMs }),
   );
   try {
     return await Promise.any(
@@ -85,7 +86,7 @@ async function findPrimary(urls: readonly string[], timeoutMs: number | undefine
     // One that starts, or is full, may be the primary.
     throw errors.find((each) => each instanceof pg.DatabaseError) ?? errors[0];
   } finally {
-    for (const client of clients) void client.end().catch(() => undefined);
+    for (const client of clients) destroySocket(client);
   }
 }
 
@@ -97,4 +98,9 @@ function watchForStandby(client: pg.Client): () => boolean {
     if (message.parameterName === 'in_hot_standby') standsBy = message.parameterValue === 'on';
   });
   return () => standsBy;
+}
+
+/** Unlike `end`, does not wait for an answer. */
+export function destroySocket(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -3,8 +3,7 @@
  * tells overload from outage.
  */
 import type pg from 'pg';
-import { destroySocket } from './pools.ts';
-import { PostgresClient } from './postgres-client.ts';
+import { destroySocket, PostgresClient } from './postgres-client.ts';
 
 /**
  * FULL: it answers, but has no free connection. CLOSED: it answers that it accepts none, since it starts, recovers or stops. READ_ONLY: it accepts

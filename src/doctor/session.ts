@@ -5,8 +5,7 @@
  */
 import pg from 'pg';
 import { withTimeout } from '../concurrency/with-timeout.ts';
-import { destroySocket } from '../db/pools.ts';
-import { PostgresClient } from '../db/postgres-client.ts';
+import { destroySocket, PostgresClient } from '../db/postgres-client.ts';
 import { leavesSession } from '../db/sqlstate.ts';
 
 const connectMs = 5_000;

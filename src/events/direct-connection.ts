@@ -11,8 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { TimeoutError, withTimeout } from '../concurrency/with-timeout.ts';
-import { destroySocket } from '../db/pools.ts';
-import { PostgresClient } from '../db/postgres-client.ts';
+import { destroySocket, PostgresClient } from '../db/postgres-client.ts';
 
 /** Runs one statement on the connection. Without an answer in time it fails, and the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import pino from 'pino';
 import { expect } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { destroySocket } from '../../../src/db/pools.ts';
+import { destroySocket } from '../../../src/db/postgres-client.ts';
 import { CallbackAddresses } from '../../../src/domain/callbacks/addresses.ts';
 import type { Assignment } from '../../../src/domain/claims/assignment.ts';
 import { claimItems } from '../../../src/domain/claims/claim-items.ts';
