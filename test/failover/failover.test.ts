@@ -1,8 +1,8 @@
 /**
  * Three Postgres of which one is the primary, under Patroni: it dies, loses its host or its network, or hands over, while two servers are worked and
  * watched. Each time another one follows, with everything that was acknowledged, and nobody has to do anything. FAILOVERS has each fault happen
- * more often, FAILOVER_HOSTS=1 gives the servers all hosts in place of a proxy, and with FAILOVER_ASYNCHRONOUS=1 Postgres acknowledges what no
- * standby has yet, some of which may then be lost.
+ * more often, FAILOVER_HOSTS=1 gives the servers all hosts in place of a proxy, FAILOVER_REDIS=0 gives them no Redis, and with
+ * FAILOVER_ASYNCHRONOUS=1 Postgres acknowledges what no standby has yet, some of which may then be lost.
  */
 import { execFile } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
@@ -18,6 +18,7 @@ import { PatroniCluster } from './patroni.ts';
 
 const times = Number(process.env.FAILOVERS ?? 1);
 const synchronous = process.env.FAILOVER_ASYNCHRONOUS !== '1';
+const hasRedis = process.env.FAILOVER_REDIS !== '0';
 const knowsHosts = process.env.FAILOVER_HOSTS === '1';
 /** FAILOVER_ONLY picks those whose names have this in them. */
 const only = process.env.FAILOVER_ONLY ?? '';
@@ -122,7 +123,8 @@ describe('a primary that moves', () => {
     await admin.end();
     redis = await startRedis();
     const url = knowsHosts ? cluster.urlOfAll : cluster.url;
-    for (let i = 0; i < 2; i++) servers.push(await startServerProcess(url, { REDIS_URL: redis.url }));
+    for (let i = 0; i < 2; i++)
+      servers.push(await startServerProcess(url, hasRedis ? { REDIS_URL: redis.url } : {}));
   }, 120_000);
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.end('SIGKILL')));

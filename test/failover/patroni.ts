@@ -8,6 +8,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { example } from '../support/documentation.ts';
 import { freePort } from '../support/ports.ts';
 import { findPostgresPrograms } from '../support/postgres-programs.ts';
 
@@ -296,23 +297,16 @@ function settingsOf(options: {
   };
 }
 
-const haproxyFor = (port: number, hosts: readonly Host[]) => `
-defaults
-  mode tcp
-  timeout connect 2s
-  timeout client 1h
-  timeout server 1h
-  timeout check 1s
-  # Whoever can't be served is told at once, and tries again.
-  retries 0
-listen postgres
-  bind 127.0.0.1:${port}
-  maxconn 500
-  option httpchk OPTIONS /primary
-  http-check expect status 200
-  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-${hosts.map(({ name, address }) => `  server ${name} ${address}:${postgresPort} check port ${patroniPort}`).join('\n')}
-`;
+/** What the documentation has. */
+function haproxyFor(port: number, hosts: readonly Host[]): string {
+  const [beginning = ''] = example('failover.md', 'haproxy')
+    .replace('127.0.0.1:5000', `127.0.0.1:${port}`)
+    .split(/^ *server /m);
+  const servers = hosts.map(
+    ({ name, address }) => `  server ${name} ${address}:${postgresPort} check port ${patroniPort}\n`,
+  );
+  return beginning + servers.join('');
+}
 
 function startEtcd(folder: string, address: string, port: number, peerPort: number): ChildProcess {
   const peer = `http://127.0.0.1:${peerPort}`;
