@@ -77,6 +77,12 @@ export function addItems(program: Command): void {
       '--path <path>',
       'only where exactly --find is under this key of the payload, such as customer.id',
     )
+    .addOption(
+      new Option('--code <code...>', 'only items whose last failure has one of these codes').conflicts(
+        'status',
+      ),
+    )
+    .addOption(new Option('--dedupe-key <key...>', 'only items with these dedupe keys').conflicts('status'))
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000_000), 100)
     .addOption(urlOption())
     .addOption(jsonOption('one object per line, with results and failures'))

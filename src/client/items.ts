@@ -27,6 +27,10 @@ export interface SearchOptions extends CallOptions {
   readonly equals?: string | undefined;
   /** Part of the JSON text of the payload, ignoring case. */
   readonly text?: string | undefined;
+  /** Codes, 1 to 1,000, one of which the last failure of the item has. */
+  readonly codes?: readonly string[] | undefined;
+  /** Dedupe keys, 1 to 1,000, one of which the item has: no others are looked at. */
+  readonly dedupeKeys?: readonly string[] | undefined;
   /** Where to begin: `nextFrom` of the call before. Default: the first item. */
   readonly from?: string | undefined;
   /** The maximum number: 1 to 100. Default: 50. */
@@ -46,7 +50,16 @@ export interface ItemSearch {
 export type PendingItemFilter = NonNullable<CancelItemsMutationVariables['input']['filter']>;
 
 const itemsOptions = { ...pageOptions, statuses: true };
-const searchOptions = { ...callOptions, path: true, equals: true, text: true, from: true, first: true };
+const searchOptions = {
+  ...callOptions,
+  path: true,
+  equals: true,
+  text: true,
+  codes: true,
+  dedupeKeys: true,
+  from: true,
+  first: true,
+};
 const defaultPageSize = 50;
 
 /** What `Client` has of them. */
@@ -180,16 +193,17 @@ export abstract class ItemCalls extends DeadLetterCalls {
   }
 
   /**
-   * Looks for items of a job by their payloads, from the first one or from `from` on. There is no index of payloads: one call looks at up to 10,000
-   * items, so go on with `nextFrom` until that is null.
+   * Looks for items of a job by their payloads, the codes of their failures or their dedupe keys, from the first one or from `from` on. Only of
+   * dedupe keys there is an index: one call looks at up to 10,000 items, so go on with `nextFrom` until that is null.
    *
    * @returns the items that meet all conditions, up to `first` (1 to 100, default 50), and how many it has looked at
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT without a condition
    */
   async searchItems(jobId: string, options: SearchOptions): Promise<ItemSearch> {
-    const { first = defaultPageSize, path, equals, text, from } = options;
+    const { first = defaultPageSize, path, equals, text, codes, dedupeKeys, from } = options;
     return asManyAsFit(first, async (first) => {
-      const sought = { jobId, first, path, equals, text, from };
+      const lists = { codes: codes && [...codes], dedupeKeys: dedupeKeys && [...dedupeKeys] };
+      const sought = { jobId, first, path, equals, text, from, ...lists };
       const data = await this.send(operations.SearchItems, sought, options, true, searchOptions);
       return found(data.job, jobId).searchItems;
     });

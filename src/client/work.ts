@@ -31,12 +31,13 @@ export type HeldItem = NonNullable<HeldItemsQuery['heldItems']>[number];
 /** A worker that is connected to a server, or that holds items. */
 export type ConnectedWorker = NonNullable<WorkersQuery['workers']>[number];
 
-const serializeKeyOptions = { ...callOptions, first: true, keys: true };
+const serializeKeyOptions = { ...callOptions, first: true, keys: true, after: true };
 const heldItemsOptions = {
   types: true,
   workers: true,
   slowOnly: true,
   first: true,
+  after: true,
 } satisfies Record<keyof HeldItemsQueryVariables, true>;
 const workersOptions = { types: true, first: true, after: true } satisfies Record<
   keyof WorkersQueryVariables,
@@ -116,8 +117,8 @@ export abstract class WorkCalls {
   }
 
   /**
-   * The items that workers hold, those held longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, only items
-   * held far longer than is usual for their type.
+   * The items that workers hold, those held longest first: the first 50, or `first` (1 to 1,000), after the `claimedAt` and `itemId` of the last
+   * one before. With `slowOnly`, only items held far longer than is usual for their type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
     refuseUnknown(filter, heldItemsOptions);
@@ -133,15 +134,17 @@ export abstract class WorkCalls {
   /**
    * The serialize keys with the most items waiting behind their head, longest line first; or those of `keys` that are in use.
    *
-   * @param options `first`: how many, 1 to 1,000; default: 50
+   * @param options `first`: how many, 1 to 1,000; default: 50. `after`: the `blocked` and `key` of the last one before; not with `keys`
    */
   async serializeKeys(
     options: CallOptions & {
       readonly first?: number | undefined;
       readonly keys?: readonly string[] | undefined;
+      readonly after?: Pick<SerializeKey, 'blocked' | 'key'> | undefined;
     } = {},
   ): Promise<SerializeKey[]> {
-    const variables = { first: options.first, keys: options.keys && [...options.keys] };
+    const { first, keys, after } = options;
+    const variables = { first, after, keys: keys && [...keys] };
     return answerOf(
       (await this.send(operations.SerializeKeys, variables, options, true, serializeKeyOptions))
         .serializeKeys,

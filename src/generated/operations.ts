@@ -1568,6 +1568,8 @@ export type SearchItemsQueryVariables = Exact<{
   path?: InputMaybe<Scalars['String']['input']>;
   equals?: InputMaybe<Scalars['String']['input']>;
   text?: InputMaybe<Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
   from?: InputMaybe<Scalars['ID']['input']>;
   first: Scalars['Int']['input'];
 }>;
@@ -1812,6 +1814,7 @@ export type HeldItemsQueryVariables = Exact<{
   workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
   slowOnly?: InputMaybe<Scalars['Boolean']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<HeldItemPlaceInput>;
 }>;
 
 
@@ -1912,6 +1915,7 @@ export type AuditEntriesQuery = { auditEntries?: { edges: Array<{ node: { id: st
 export type SerializeKeysQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
   keys?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  after?: InputMaybe<SerializeKeyPlaceInput>;
 }>;
 
 
@@ -3516,12 +3520,14 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
 export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
-    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID, $first: Int!) {
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $codes: [String!], $dedupeKeys: [String!], $from: ID, $first: Int!) {
   job(id: $jobId) {
     searchItems(
       path: $path
       equals: $equals
       text: $text
+      codes: $codes
+      dedupeKeys: $dedupeKeys
       from: $from
       first: $first
     ) {
@@ -4291,8 +4297,14 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
 export const HeldItems = /*#__PURE__*/ new TypedDocumentString(`
-    query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
-  heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
+    query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int, $after: HeldItemPlaceInput) {
+  heldItems(
+    types: $types
+    workers: $workers
+    slowOnly: $slowOnly
+    first: $first
+    after: $after
+  ) {
     assignmentId
     itemId
     type
@@ -4512,8 +4524,8 @@ export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
-    query SerializeKeys($first: Int, $keys: [String!]) {
-  serializeKeys(first: $first, keys: $keys) {
+    query SerializeKeys($first: Int, $keys: [String!], $after: SerializeKeyPlaceInput) {
+  serializeKeys(first: $first, keys: $keys, after: $after) {
     key
     held
     blocked

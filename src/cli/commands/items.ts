@@ -14,6 +14,8 @@ export interface ItemsOptions extends ApiOptions {
   readonly status?: readonly Lowercase<ItemStatus>[];
   readonly find?: string;
   readonly path?: string;
+  readonly code?: readonly string[];
+  readonly dedupeKey?: readonly string[];
   readonly limit: number;
 }
 
@@ -52,21 +54,24 @@ export async function listItems(jobId: string, options: ItemsOptions): Promise<n
   return exitCodes.success;
 }
 
-interface PageRequest extends Pick<ItemsOptions, 'find' | 'path'> {
+interface PageRequest extends Pick<ItemsOptions, 'find' | 'path' | 'code' | 'dedupeKey'> {
   readonly statuses: readonly ItemStatus[] | undefined;
   readonly first: number;
   readonly after: string | undefined;
 }
 
 /** A page of the items, or of those that are sought; `next` is where to go on. */
-async function read(client: Client, jobId: string, { find, path, statuses, first, after }: PageRequest) {
-  if (find === undefined) {
+async function read(client: Client, jobId: string, request: PageRequest) {
+  const { find, path, code, dedupeKey, statuses, first, after } = request;
+  if ((find ?? code ?? dedupeKey) === undefined) {
     const { nodes, hasNextPage, endCursor } = await client.items(jobId, { first, after, statuses });
     return { nodes, next: hasNextPage ? (endCursor ?? undefined) : undefined };
   }
   const sought = path === undefined ? { text: find } : { path, equals: find };
   const found = await client.searchItems(jobId, {
     ...sought,
+    codes: code,
+    dedupeKeys: dedupeKey,
     from: after,
     first: Math.min(first, mostFound),
   });
