@@ -12,18 +12,14 @@ as $$
       and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload', p_feed ->> 'serializeKey') is null)
       and not exists (
         select from (
-          select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          select f.key, f.value from jsonb_each(p_feed - 'source') f
+          where f.value <> 'null' and (f.key <> 'payload' or jsonb_typeof(f.value) <> 'object')
           union all
-          select p_feed -> 'serializeKey', case when p_feed ->> 'forEach' is null then '' else '|element' end
-          where p_feed ->> 'serializeKey' is not null
-          union all
-          select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
-          from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
-          union all
-          select p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '' else '|element' end
-          where p_feed ->> 'payload' is not null and jsonb_typeof(p_feed -> 'payload') <> 'object'
-        ) p
-        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ ('^(payload|result' || p.element || ')(\.[^.]+)*$')
+          select 'payload', t.path from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
+        ) p(name, path)
+        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ (
+          case when p.name = 'forEach' or p_feed ->> 'forEach' is null then '^(payload|result)' else '^(payload|result|element)' end || '(\.[^.]+)*$'
+        )
       )
     else false
   end

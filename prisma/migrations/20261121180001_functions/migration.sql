@@ -2219,10 +2219,10 @@ as $$
   ) c
 $$;
 
--- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, a path that leads nowhere, new items of a type that is not
--- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that is nested too deeply once a mapping wraps it in an object. The
--- mappings of cancelled children don't matter.
+-- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, a path that leads nowhere, new items
+-- of a type that is not the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few
+-- kilobytes could create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that
+-- is nested too deeply once a mapping wraps it in an object. The mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -2232,18 +2232,22 @@ create or replace function jobtree.feed_problem(p_job_id uuid, p_payload json, p
 returns table (field text, message text)
 language sql stable
 as $$
+  with child as (
+    select c.type, c.feed from jobtree.job c
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+  )
   select p.field, p.message
   from (
-    select 'result' as field,
-      format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
-    from jobtree.job c
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
-      and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
-      and not (c.feed ->> 'forEach' like '%?' and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) = 'null')
+    select coalesce(p_report -> 'result', 'null') as result, case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end as new_items
+  ) r
+  cross join lateral (
+    select 'result' as field, format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
+    from child c
+    cross join lateral (select json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, r.result, null)) as kind) l
+    where c.feed ->> 'forEach' is not null and l.kind is distinct from 'array' and not (c.feed ->> 'forEach' like '%?' and l.kind = 'null')
     union all
-    select 'newItems',
-      format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
-    from json_array_elements(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end) n
+    select 'newItems', format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
+    from json_array_elements(r.new_items) n
     cross join lateral (
       select count(*) as children from jobtree.job c
       where c.parent_id = p_job_id and c.feed is not null and c.type = n.value ->> 'type'
@@ -2251,46 +2255,37 @@ as $$
     where f.children <> 1
     union all
     select 'result',
-      case when m.items + n.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items + n.items)
+      case when m.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items)
         else format('The report would create about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
     from (
-      select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
-      from jobtree.job c
-      cross join lateral jobtree.feed_size(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) z
-      where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+      select coalesce(sum(z.items), 0) + coalesce(json_array_length(r.new_items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
+      from child c
+      cross join lateral jobtree.feed_size(c.feed, p_payload, r.result) z
     ) m
-    cross join lateral (
-      select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
-    ) n
-    where m.items + n.items > 1000 or m.bytes > 20e6
+    where m.items > 1000 or m.bytes > 20e6
     union all
     select 'result', format('%s leads nowhere%s, so it can''t feed the job of type %s. If it may be missing, the mapping says %1$s?',
       g.path, case when g.element is not null then format(' in element %s of %s', g.element, c.feed ->> 'forEach') else '' end, c.type)
-    from jobtree.job c
-    cross join lateral jobtree.feed_gap(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) g
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+    from child c
+    cross join lateral jobtree.feed_gap(c.feed, p_payload, r.result) g
     union all
     select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
-    from jobtree.job c
-    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
-    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and (json_typeof(i.key) not in ('null', 'string', 'number')
-        or json_typeof(i.key) <> 'null' and length(i.key #>> '{}') not between 1 and 255)
+    from child c
+    cross join lateral jobtree.feed_items(c.feed, p_payload, r.result) i
+    where c.feed ? 'serializeKey' and (json_typeof(i.key) not in ('null', 'string', 'number')
+      or json_typeof(i.key) <> 'null' and length(i.key #>> '{}') not between 1 and 255)
     union all
     select 'result', format('%s is a name of a tenant, so it can''t be the serialize key of a new item of type %s.', c.feed ->> 'serializeKey', c.type)
-    from jobtree.job c
-    cross join lateral jobtree.feed_items(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) i
-    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
-      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(i.key #>> '{}') <> ''
+    from child c
+    cross join lateral jobtree.feed_items(c.feed, p_payload, r.result) i
+    where c.feed ? 'serializeKey' and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(i.key #>> '{}') <> ''
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
-    from jobtree.job c
+    from child c
     cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
-      -- An element has fewer levels than the list that it comes from.
-      and t.path !~ '^element'
-      and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
+    -- An element has fewer levels than the list that it comes from.
+    where t.path !~ '^element' and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, r.result, null)::text, 255)
     limit 1
   ) p
 $$;
@@ -3524,18 +3519,14 @@ as $$
       and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload', p_feed ->> 'serializeKey') is null)
       and not exists (
         select from (
-          select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          select f.key, f.value from jsonb_each(p_feed - 'source') f
+          where f.value <> 'null' and (f.key <> 'payload' or jsonb_typeof(f.value) <> 'object')
           union all
-          select p_feed -> 'serializeKey', case when p_feed ->> 'forEach' is null then '' else '|element' end
-          where p_feed ->> 'serializeKey' is not null
-          union all
-          select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
-          from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
-          union all
-          select p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '' else '|element' end
-          where p_feed ->> 'payload' is not null and jsonb_typeof(p_feed -> 'payload') <> 'object'
-        ) p
-        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ ('^(payload|result' || p.element || ')(\.[^.]+)*$')
+          select 'payload', t.path from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
+        ) p(name, path)
+        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ (
+          case when p.name = 'forEach' or p_feed ->> 'forEach' is null then '^(payload|result)' else '^(payload|result|element)' end || '(\.[^.]+)*$'
+        )
       )
     else false
   end
