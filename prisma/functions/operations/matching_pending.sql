@@ -43,17 +43,14 @@ begin
       union all
       select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
     ) q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+    where (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, q.keyed, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
     join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
-    where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+    where not v_by_type
       -- With the status and the job, or all entries of any status might be read.
       and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127) and q.job_id >= p_operation.next_job_id
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
@@ -61,19 +58,11 @@ begin
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.keyed, l.open
     from jobtree.lease l
-    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
-      and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
-      and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
-      and (v_statuses is null or 'RUNNING' = any (v_statuses))
+    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity' and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, false, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where p_operation.kind = 'CANCEL'
-      and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
-      and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
-      and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
+    where p_operation.kind = 'CANCEL' and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
       and (v_statuses is null or 'BLOCKED' = any (v_statuses))
   ), named as (
     select p.*, (
@@ -87,7 +76,10 @@ begin
         case when p.job_id = p_last_job_id then least(p_last_position, v_end) else v_end end as last
     ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
-    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+    where (v_jobs is null or p.job_id = any (v_jobs)) and p.position > v_first - 128 and p.position <= v_end
+      and (p.job_id, p.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (p.job_id, p.position) <= (p_last_job_id, p_last_position))
+      and j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
       and (v_from is null or j.type > v_from and j.type < v_until)
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (

@@ -30,14 +30,9 @@ begin
     return;
   end if;
   finished := v_operation.finished_at is not null;
-  more := false;
-  if finished then
-    return next;
-    return;
-  end if;
-  if p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
-      <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint) then
-    more := true;
+  more := not finished and p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
+    <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint);
+  if finished or more then
     return next;
     return;
   end if;

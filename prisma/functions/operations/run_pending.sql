@@ -19,8 +19,6 @@ begin
     select * into v_window from jobtree.pending_window(operation, p_limit, case operation.kind when 'CANCEL' then 25600 else 5120 end);
     more := found;
     exit when not more;
-    operation.next_job_id := v_window.from_job_id;
-    operation.next_position := v_window.from_position;
     v_ranges := array(select m from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m);
     operation.next_job_id := v_window.last_job_id;
     operation.next_position := v_window.last_position;

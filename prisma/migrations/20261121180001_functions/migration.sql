@@ -4672,17 +4672,14 @@ begin
       union all
       select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
     ) q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+    where (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, q.keyed, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
     join (select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q) q using (status)
-    where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+    where not v_by_type
       -- With the status and the job, or all entries of any status might be read.
       and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127) and q.job_id >= p_operation.next_job_id
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
@@ -4690,19 +4687,11 @@ begin
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.keyed, l.open
     from jobtree.lease l
-    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
-      and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
-      and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
-      and (v_statuses is null or 'RUNNING' = any (v_statuses))
+    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity' and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, false, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where p_operation.kind = 'CANCEL'
-      and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
-      and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
-      and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
+    where p_operation.kind = 'CANCEL' and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
       and (v_statuses is null or 'BLOCKED' = any (v_statuses))
   ), named as (
     select p.*, (
@@ -4716,7 +4705,10 @@ begin
         case when p.job_id = p_last_job_id then least(p_last_position, v_end) else v_end end as last
     ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
-    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+    where (v_jobs is null or p.job_id = any (v_jobs)) and p.position > v_first - 128 and p.position <= v_end
+      and (p.job_id, p.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (p.job_id, p.position) <= (p_last_job_id, p_last_position))
+      and j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
       and (v_from is null or j.type > v_from and j.type < v_until)
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
@@ -5190,10 +5182,10 @@ $$;
 -- has more than 1,000 jobs.
 --
 -- p_ranges, p_items   how many ranges, and items of these, approximately
--- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
---            is pending now is in a range that begins in this part or an earlier one, even if it moves to another range later
+-- returns    the job and position of the last item of the part, which begins where the operation is; no row at the end. Every item that is
+--            pending now is in a range that begins in this part or an earlier one, even if it moves to another range later
 create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer, p_items bigint)
-returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
+returns table (last_job_id uuid, last_position bigint)
 language plpgsql stable
 set jit = off
 set enable_seqscan = off
@@ -5207,17 +5199,17 @@ declare
   c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   -- There is one after it.
   c_last_position constant bigint := 9223372036854775806;
+  v_from_job constant uuid := p_operation.next_job_id;
+  v_from constant bigint := p_operation.next_position;
   v_jobs uuid[] := jobtree.jobs_of_operation(p_operation);
-  v_until uuid := nullif(c_last_job, p_operation.next_job_id);
+  v_until uuid := nullif(c_last_job, v_from_job);
   -- No item that the operation names has a lower position.
   v_before constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
 begin
-  from_job_id := p_operation.next_job_id;
-  from_position := p_operation.next_position;
   if v_jobs is not null then
-    if from_position between 0 and c_last_position - 1 then
+    if v_from between 0 and c_last_position - 1 then
       v_jobs := null;
-      v_until := from_job_id;
+      v_until := v_from_job;
     else
       v_jobs := v_jobs[:1000];
       v_until := v_jobs[cardinality(v_jobs)];
@@ -5234,7 +5226,7 @@ begin
       -- Entries, blocked items and leases of a job may overlap: of the last one only the first item is in the part.
       (select q.job_id, q.position, q.position as last, q.count
       from jobtree.queue_entry q
-      where p_operation.kind = 'CANCEL' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+      where p_operation.kind = 'CANCEL' and (q.job_id, q.position) > (v_from_job, v_from) and q.job_id <= v_until
         and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
       order by q.job_id, q.position
       limit p_ranges)
@@ -5245,7 +5237,7 @@ begin
         select q.job_id, q.position, q.position + q.count - 1 as last, q.count
         from jobtree.queue_entry q
         where p_operation.kind = 'PROMOTE' and jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
-          and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+          and (q.job_id, q.position) > (v_from_job, v_from) and q.job_id <= v_until
           and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_before and q.position < p_operation.before_position
         order by q.job_id, q.position
         limit p_ranges
@@ -5253,14 +5245,14 @@ begin
       union all
       (select b.job_id, b.position, b.position, 1
       from jobtree.blocked_item b
-      where p_operation.kind = 'CANCEL' and (b.job_id, b.position) > (from_job_id, from_position) and b.job_id <= v_until
+      where p_operation.kind = 'CANCEL' and (b.job_id, b.position) > (v_from_job, v_from) and b.job_id <= v_until
         and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_before and b.position < p_operation.before_position
       order by b.job_id, b.position
       limit p_ranges)
       union all
       (select l.job_id, l.position, l.position, l.count
       from jobtree.lease l
-      where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
+      where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (v_from_job, v_from) and l.job_id <= v_until
         and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_before and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
       order by l.job_id, l.position
       limit p_ranges)
@@ -6876,14 +6868,9 @@ begin
     return;
   end if;
   finished := v_operation.finished_at is not null;
-  more := false;
-  if finished then
-    return next;
-    return;
-  end if;
-  if p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
-      <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint) then
-    more := true;
+  more := not finished and p_checked is not null and (v_operation.next_job_id, v_operation.next_position)
+    <> ((p_checked ->> 'afterJobId')::uuid, (p_checked ->> 'afterPosition')::bigint);
+  if finished or more then
     return next;
     return;
   end if;
@@ -6977,8 +6964,6 @@ begin
     select * into v_window from jobtree.pending_window(operation, p_limit, case operation.kind when 'CANCEL' then 25600 else 5120 end);
     more := found;
     exit when not more;
-    operation.next_job_id := v_window.from_job_id;
-    operation.next_position := v_window.from_position;
     v_ranges := array(select m from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m);
     operation.next_job_id := v_window.last_job_id;
     operation.next_position := v_window.last_position;

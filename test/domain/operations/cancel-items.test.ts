@@ -379,7 +379,7 @@ describe('cancelling pending items', () => {
       });
       const [first] = await t.items(jobId);
       const [part] = await t.db.query<{ first: number; last: number }>(
-        `select from_position::float8 as first, last_position::float8 as last
+        `select o.next_position::float8 as first, last_position::float8 as last
        from jobtree.operation_of($1, $2) o cross join lateral jobtree.pending_window(o, 1000, 200)`,
         [kind, JSON.stringify({ jobId, statuses: ['SCHEDULED', ...(kind === 'CANCEL' ? ['READY'] : [])] })],
       );
