@@ -21,29 +21,25 @@ declare
     end)
   );
   v_empty constant text := (select min(e.key) from jsonb_each(v_filter) e where e.value = '[]');
+  -- The field, and what is wrong with it.
+  v_problem constant text[] := case
+    when v_filter - 'tenant' = '{}' then array['filter', 'filter is empty, and would match everything: set at least one of its fields.']
+    when v_unknown is not null then array['filter.' || v_unknown, format('filter has an unknown key: %s.', v_unknown)]
+    when v_empty is not null then array['filter.' || v_empty, format('filter.%s is empty.', v_empty)]
+    when p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then array['kind', 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.']
+    when jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))')
+      then array['filter.statuses', 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.']
+    when p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))')
+      then array['filter.statuses', 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.']
+    when p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1)
+      then array['payload', 'payload is for one item only: replay it with a filter that names it.']
+    when p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object')
+      then array['payloadPatch', 'payloadPatch must be an object, for a replay without payload.']
+  end;
   v_operation jobtree.operation;
 begin
-  if v_filter - 'tenant' = '{}' then
-    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
-  elsif v_unknown is not null then
-    raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif v_empty is not null then
-    raise exception 'filter.% is empty.', v_empty using errcode = 'JT002', column = 'filter.' || v_empty;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
-    raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
-  elsif jsonb_path_exists(
-    v_filter,
-    '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))'
-  ) then
-    raise exception 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.'
-      using errcode = 'JT002', column = 'filter.statuses';
-  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
-    raise exception 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.'
-      using errcode = 'JT002', column = 'filter.statuses';
-  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
-    raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
-  elsif p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
-    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
+  if v_problem is not null then
+    raise exception '%', v_problem[2] using errcode = 'JT002', column = v_problem[1];
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;

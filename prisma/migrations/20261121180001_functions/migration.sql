@@ -792,8 +792,8 @@ language plpgsql stable
 as $$
 declare
   v_at constant text := p_before || (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
-  v_field text;
-  v_message text;
+  -- The field, and what is wrong with it.
+  v_problem text[];
 begin
   if cardinality(p_path) > 32 then
     raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = p_before || 'children';
@@ -801,37 +801,29 @@ begin
   if p_jobs > 1000 then
     raise exception 'The tree has % jobs; the limit is 1000.', p_jobs using errcode = 'JT002', column = p_before || 'children';
   end if;
-  select p.field, p.message into v_field, v_message
+  select array[p.field, p.message] into v_problem
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
     'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
     'callbacks', 'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
-  if v_field is null and p_job ->> 'type' is null then
-    v_field := 'type';
-    v_message := 'is missing';
-  elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
-    v_field := 'callbacks';
-    v_message := 'can''t be set: callbacks belong to the root';
-  elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
-    v_field := 'traceContext';
-    v_message := 'can''t be set: it belongs to the root';
-  elsif v_field is null and p_job ?| array['retentionSeconds', 'idleExpirySeconds'] and cardinality(p_path) > 0 then
-    v_field := case when p_job ? 'retentionSeconds' then 'retentionSeconds' else 'idleExpirySeconds' end;
-    v_message := 'can''t be set: a tree is kept as a whole, so it belongs to the root';
-  elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
-    v_field := 'feed';
-    v_message := 'can''t be set: the root has no parent to feed it';
-  elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
-    v_field := 'sealed';
-    v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
-  elsif v_field is null and p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean) then
-    v_field := 'file';
-    v_message := 'can''t be set: the job would be sealed by its parent, or is sealed already';
-  end if;
-  if v_field is not null then
-    v_field := rtrim(v_at || v_field, '.');
-    raise exception '% %.', coalesce(nullif(v_field, ''), 'The tree'), v_message using errcode = 'JT002', column = v_field;
+  v_problem := coalesce(v_problem, case
+    when p_job ->> 'type' is null then '{type,is missing}'
+    when cardinality(p_path) > 0 and p_job ->> 'callbacks' is not null then array['callbacks', 'can''t be set: callbacks belong to the root']
+    when cardinality(p_path) > 0 and p_job ->> 'traceContext' is not null then array['traceContext', 'can''t be set: it belongs to the root']
+    when cardinality(p_path) > 0 and p_job ?| '{retentionSeconds,idleExpirySeconds}' then array[
+      case when p_job ? 'retentionSeconds' then 'retentionSeconds' else 'idleExpirySeconds' end,
+      'can''t be set: a tree is kept as a whole, so it belongs to the root'
+    ]
+    when cardinality(p_path) = 0 and p_job ->> 'feed' is not null then array['feed', 'can''t be set: the root has no parent to feed it']
+    when p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean
+      then array['sealed', 'can''t be set: the job is fed by its parent, whose completion seals it']
+    when p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean)
+      then array['file', 'can''t be set: the job would be sealed by its parent, or is sealed already']
+  end);
+  if v_problem is not null then
+    v_problem[1] := rtrim(v_at || v_problem[1], '.');
+    raise exception '% %.', coalesce(nullif(v_problem[1], ''), 'The tree'), v_problem[2] using errcode = 'JT002', column = v_problem[1];
   end if;
   if p_job ->> 'items' is null then
     return null;
@@ -5118,29 +5110,25 @@ declare
     end)
   );
   v_empty constant text := (select min(e.key) from jsonb_each(v_filter) e where e.value = '[]');
+  -- The field, and what is wrong with it.
+  v_problem constant text[] := case
+    when v_filter - 'tenant' = '{}' then array['filter', 'filter is empty, and would match everything: set at least one of its fields.']
+    when v_unknown is not null then array['filter.' || v_unknown, format('filter has an unknown key: %s.', v_unknown)]
+    when v_empty is not null then array['filter.' || v_empty, format('filter.%s is empty.', v_empty)]
+    when p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then array['kind', 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.']
+    when jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))')
+      then array['filter.statuses', 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.']
+    when p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))')
+      then array['filter.statuses', 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.']
+    when p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1)
+      then array['payload', 'payload is for one item only: replay it with a filter that names it.']
+    when p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object')
+      then array['payloadPatch', 'payloadPatch must be an object, for a replay without payload.']
+  end;
   v_operation jobtree.operation;
 begin
-  if v_filter - 'tenant' = '{}' then
-    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
-  elsif v_unknown is not null then
-    raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif v_empty is not null then
-    raise exception 'filter.% is empty.', v_empty using errcode = 'JT002', column = 'filter.' || v_empty;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
-    raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
-  elsif jsonb_path_exists(
-    v_filter,
-    '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))'
-  ) then
-    raise exception 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.'
-      using errcode = 'JT002', column = 'filter.statuses';
-  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
-    raise exception 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.'
-      using errcode = 'JT002', column = 'filter.statuses';
-  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
-    raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
-  elsif p_payload_patch is not null and (p_kind <> 'REPLAY' or p_payload is not null or json_typeof(p_payload_patch) <> 'object') then
-    raise exception 'payloadPatch must be an object, for a replay without payload.' using errcode = 'JT002', column = 'payloadPatch';
+  if v_problem is not null then
+    raise exception '%', v_problem[2] using errcode = 'JT002', column = v_problem[1];
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
