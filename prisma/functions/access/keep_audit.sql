@@ -7,10 +7,8 @@ returns trigger
 language plpgsql
 as $$
 begin
-  if tg_op = 'DELETE' then
-    if current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
-      return old;
-    end if;
+  if tg_op = 'DELETE' and current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
+    return old;
   end if;
   raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end

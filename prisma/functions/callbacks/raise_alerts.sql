@@ -46,14 +46,16 @@ begin
     -- It is as it was, and was seen not long ago.
     continue when case when v_alert.is_over then v_alert.alert_seen_at >= v_now - v_alert.period / 20
       else (v_alert.alert_seen_at < v_now - v_alert.period) is not true end;
-    perform 1 from jobtree.queue q
-    where q.type = v_alert.type and q.alert_spell_at is not distinct from v_alert.alert_spell_at
-      and (q.alert_endpoint, q.alert_count, q.alert_interval_ms) = (v_alert.alert_endpoint, v_alert.alert_count, v_alert.alert_interval_ms)
-    for no key update skip locked;
+    update jobtree.queue q
+    set alert_spell_at = case when v_alert.is_over then coalesce(q.alert_spell_at, v_now) end, alert_seen_at = case when v_alert.is_over then v_now end
+    where q.ctid = (
+      select q.ctid from jobtree.queue q
+      where q.type = v_alert.type and q.alert_spell_at is not distinct from v_alert.alert_spell_at
+        and (q.alert_endpoint, q.alert_count, q.alert_interval_ms) = (v_alert.alert_endpoint, v_alert.alert_count, v_alert.alert_interval_ms)
+      for no key update skip locked
+    );
     -- Another server was faster, the alert has changed, or somebody has locked the type: that one is looked at next time.
-    continue when not found;
-    if v_alert.is_over and v_alert.alert_spell_at is null then
-      update jobtree.queue q set alert_spell_at = v_now, alert_seen_at = v_now where q.type = v_alert.type;
+    if found and v_alert.is_over and v_alert.alert_spell_at is null then
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
       select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
@@ -61,10 +63,6 @@ begin
         'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
       ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i;
-    elsif v_alert.is_over then
-      update jobtree.queue q set alert_seen_at = v_now where q.type = v_alert.type;
-    else
-      update jobtree.queue q set alert_spell_at = null, alert_seen_at = null where q.type = v_alert.type;
     end if;
   end loop;
   return v_raised;

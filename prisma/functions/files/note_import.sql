@@ -39,13 +39,8 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  perform jobtree.hold_jobs(array[p_job_id], true);
-  if p_done then
-    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
-  else
-    select * into v_job from jobtree.job j where j.id = p_job_id;
-  end if;
-  if v_job.id is null or v_job.sealed_at is not null then
+  v_job := jobtree.lock_open_job(p_job_id, p_done, true);
+  if v_job.sealed_at is not null then
     update jobtree.file_import f
     set finished_at = v_now, lease_id = null, leased_until = null, error_code = 'JOB_SEALED',
       error_message = 'The job was sealed or cancelled before all of the file was read.'

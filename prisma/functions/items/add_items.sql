@@ -15,47 +15,46 @@ as $$
 declare
   v_payloads text[];
   v_firsts bigint[];
-  v_positions bigint[];
-  v_added boolean[];
-  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
   v_job := jobtree.lock_open_job(p_job_id, p_seal, p_seal and v_payloads is null);
+  root_id := v_job.root_id;
+  type := v_job.type;
+  ready := 0;
   if v_job.sealed_at is not null then
-    v_positions := array(
+    positions := array(
       select i.position from json_array_elements(p_items) with ordinality e(value, n)
       cross join lateral (
         select i.position from jobtree.job_item i where i.job_id = p_job_id and i.dedupe_key = e.value ->> 'dedupeKey' offset 0
       ) i
       order by e.n
     );
-    if cardinality(v_positions) < json_array_length(p_items) then
+    if cardinality(positions) < json_array_length(p_items) then
       perform jobtree.lock_open_job(p_job_id, p_seal);
     end if;
-    return query select v_job.root_id, v_job.type, v_positions, array_fill(false, array[cardinality(v_positions)]), 0;
+    added := array_fill(false, array[cardinality(positions)]);
+    return next;
     return;
   end if;
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
-    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
+    positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into positions, added, ready from jobtree.insert_items(v_job, p_items) i;
   else
-    v_positions := '{}';
-    v_added := '{}';
-    v_ready := 0;
+    positions := '{}';
+    added := '{}';
   end if;
   if p_traces is not null then
-    perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
-      select case when u.added then u.position end from unnest(v_positions, v_added) with ordinality u(position, added, n) order by u.n
+    perform jobtree.trace_items(p_job_id, case when added is null then positions else array(
+      select case when u.added then u.position end from unnest(positions, added) with ordinality u(position, added, n) order by u.n
     ) end, p_traces);
   end if;
-
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
-  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
+  return next;
 end
 $$;

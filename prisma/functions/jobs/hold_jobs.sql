@@ -26,9 +26,7 @@ begin
       perform 1 from jobtree.job j where j.id = any (v_ids) order by j.id for share;
       return v_ids;
     end if;
-    return array(
-      select k.id from (select j.id from jobtree.job j where j.id = any (v_ids) order by j.id for share skip locked) k
-    );
+    return array(select j.id from jobtree.job j where j.id = any (v_ids) order by j.id for share skip locked);
   end if;
   perform set_config('jobtree.held_jobs', v_held::text, true);
   if not p_wait then

@@ -24,8 +24,7 @@ begin
     return p_keys;
   end if;
 
-  select coalesce(array_agg(l.key), '{}') into v_locked
-  from (select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked) l;
+  v_locked := array(select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked);
   v_absent := array(
     select distinct u collate "C" from unnest(p_keys) u
     where not exists (select from jobtree.serialize_key k where k.key = u collate "C")

@@ -17,9 +17,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
     return;
   end if;
-  if exists (select from jobtree.queue q where q.concurrency is not null) then
-    perform jobtree.adopt_leases(array(select q.type from jobtree.queue q where q.concurrency is not null));
-  end if;
+  perform jobtree.adopt_leases(array_agg(q.type)) from jobtree.queue q where q.concurrency is not null having count(*) > 0;
   return query
     -- In one snapshot: whatever ends an item changes both.
     with wrong as (

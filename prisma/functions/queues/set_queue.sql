@@ -48,13 +48,7 @@ begin
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;
 
-  loop
-    insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
-    select * into v_old from jobtree.queue q where q.type = p_type for update;
-    -- The row is missing if another call has just removed the last setting.
-    exit when found;
-  end loop;
-
+  insert into jobtree.queue as q (type) values (p_type) on conflict (type) do update set paused = q.paused returning q.* into v_old;
   update jobtree.queue q
   set paused = case when v_settings ? 'paused' then coalesce(s.paused, false) else q.paused end,
     concurrency = case when v_settings ? 'concurrency' then s.concurrency else q.concurrency end,

@@ -33,15 +33,11 @@ begin
     -- As in check_items.
     perform p_reports::jsonb;
   end if;
-  if v_ids is null then
-    return query select null::uuid[], null::jsonb, null::json;
-    return;
-  end if;
   return query
     select nullif(r.root_ids, '{}'), r.ready, r.answers
     from jobtree.report_results(
       array(select jobtree.lease_id(u) from unnest(v_ids) u), array(select jobtree.assignment_number(u) from unnest(v_ids) u),
-      p_reports, array_fill('report'::text, array[cardinality(v_ids)])
+      p_reports, array_fill('report'::text, array[coalesce(cardinality(v_ids), 0)])
     ) r;
 end
 $$;

@@ -12,7 +12,6 @@ set lock_timeout = '100ms'
 as $$
 declare
   v_open uuid[];
-  v_cancelling uuid[];
 begin
   perform 1 from jobtree.tree t where t.root_id = p_root_id for share;
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
@@ -21,12 +20,13 @@ begin
     return null;
   end if;
   -- From here on, everything that was added meanwhile is visible.
-  select c.cancelling into v_cancelling
-  from jobtree.tree t
-  cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
-  where t.root_id = p_root_id
-    and jobtree.idle_since(t.root_id) <= clock_timestamp()
-      - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
-  return v_cancelling;
+  return (
+    select c.cancelling
+    from jobtree.tree t
+    cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
+    where t.root_id = p_root_id
+      and jobtree.idle_since(t.root_id) <= clock_timestamp()
+        - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second'
+  );
 end
 $$;

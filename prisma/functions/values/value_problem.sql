@@ -11,18 +11,17 @@ declare
   v_type constant text := jsonb_typeof(p_value);
   v_number constant numeric := case jsonb_typeof(p_value) when 'number' then p_value::numeric end;
   v_is_whole constant boolean := p_key not in ('backoffJitter', 'toleratedFailurePercentage');
-  v_longest integer;
-  v_length integer;
-  v_range numrange;
-  v_rule text;
-begin
-  v_longest := case
+  v_longest constant integer := case
     when p_key in ('type', 'name', 'endpoint', 'code', 'after[]') then 200
     when p_key = 'dedupeKey' then 500
     when p_key = 'serializeKey' then 255
     when p_key = 'message' then 10000
     when p_key = 'stack' then 4096
   end;
+  v_length integer;
+  v_range numrange;
+  v_rule text;
+begin
   if v_longest is not null and v_type = 'string' then
     v_length := length(p_value #>> '{}');
     if p_key in ('type', 'name', 'endpoint', 'after[]', 'serializeKey') then
@@ -72,9 +71,8 @@ begin
     when p_key = 'feed' and not jobtree.is_feed(p_value)
       then '{source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
   end;
-  if v_rule is not null then
-    return format('is %s; it must be %s', left(p_value::text, 80) || case when length(p_value::text) > 80 then '…' else '' end, v_rule);
-  end if;
-  return null;
+  return case when v_rule is not null then
+    format('is %s; it must be %s', left(p_value::text, 80) || case when length(p_value::text) > 80 then '…' else '' end, v_rule)
+  end;
 end
 $$;

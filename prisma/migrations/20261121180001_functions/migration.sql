@@ -172,48 +172,47 @@ as $$
 declare
   v_payloads text[];
   v_firsts bigint[];
-  v_positions bigint[];
-  v_added boolean[];
-  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
   v_job := jobtree.lock_open_job(p_job_id, p_seal, p_seal and v_payloads is null);
+  root_id := v_job.root_id;
+  type := v_job.type;
+  ready := 0;
   if v_job.sealed_at is not null then
-    v_positions := array(
+    positions := array(
       select i.position from json_array_elements(p_items) with ordinality e(value, n)
       cross join lateral (
         select i.position from jobtree.job_item i where i.job_id = p_job_id and i.dedupe_key = e.value ->> 'dedupeKey' offset 0
       ) i
       order by e.n
     );
-    if cardinality(v_positions) < json_array_length(p_items) then
+    if cardinality(positions) < json_array_length(p_items) then
       perform jobtree.lock_open_job(p_job_id, p_seal);
     end if;
-    return query select v_job.root_id, v_job.type, v_positions, array_fill(false, array[cardinality(v_positions)]), 0;
+    added := array_fill(false, array[cardinality(positions)]);
+    return next;
     return;
   end if;
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
-    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
+    positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into positions, added, ready from jobtree.insert_items(v_job, p_items) i;
   else
-    v_positions := '{}';
-    v_added := '{}';
-    v_ready := 0;
+    positions := '{}';
+    added := '{}';
   end if;
   if p_traces is not null then
-    perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
-      select case when u.added then u.position end from unnest(v_positions, v_added) with ordinality u(position, added, n) order by u.n
+    perform jobtree.trace_items(p_job_id, case when added is null then positions else array(
+      select case when u.added then u.position end from unnest(positions, added) with ordinality u(position, added, n) order by u.n
     ) end, p_traces);
   end if;
-
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
-  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
+  return next;
 end
 $$;
 
@@ -1082,9 +1081,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
     return;
   end if;
-  if exists (select from jobtree.queue q where q.concurrency is not null) then
-    perform jobtree.adopt_leases(array(select q.type from jobtree.queue q where q.concurrency is not null));
-  end if;
+  perform jobtree.adopt_leases(array_agg(q.type)) from jobtree.queue q where q.concurrency is not null having count(*) > 0;
   return query
     -- In one snapshot: whatever ends an item changes both.
     with wrong as (
@@ -1909,7 +1906,6 @@ set lock_timeout = '100ms'
 as $$
 declare
   v_open uuid[];
-  v_cancelling uuid[];
 begin
   perform 1 from jobtree.tree t where t.root_id = p_root_id for share;
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
@@ -1918,13 +1914,14 @@ begin
     return null;
   end if;
   -- From here on, everything that was added meanwhile is visible.
-  select c.cancelling into v_cancelling
-  from jobtree.tree t
-  cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
-  where t.root_id = p_root_id
-    and jobtree.idle_since(t.root_id) <= clock_timestamp()
-      - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
-  return v_cancelling;
+  return (
+    select c.cancelling
+    from jobtree.tree t
+    cross join lateral jobtree.cancel_job(t.root_id, p_reason => 'IDLE') c
+    where t.root_id = p_root_id
+      and jobtree.idle_since(t.root_id) <= clock_timestamp()
+        - nullif(coalesce(t.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second'
+  );
 end
 $$;
 
@@ -3127,9 +3124,7 @@ begin
       perform 1 from jobtree.job j where j.id = any (v_ids) order by j.id for share;
       return v_ids;
     end if;
-    return array(
-      select k.id from (select j.id from jobtree.job j where j.id = any (v_ids) order by j.id for share skip locked) k
-    );
+    return array(select j.id from jobtree.job j where j.id = any (v_ids) order by j.id for share skip locked);
   end if;
   perform set_config('jobtree.held_jobs', v_held::text, true);
   if not p_wait then
@@ -3692,10 +3687,8 @@ returns trigger
 language plpgsql
 as $$
 begin
-  if tg_op = 'DELETE' then
-    if current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
-      return old;
-    end if;
+  if tg_op = 'DELETE' and current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
+    return old;
   end if;
   raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end
@@ -4368,8 +4361,7 @@ begin
     return p_keys;
   end if;
 
-  select coalesce(array_agg(l.key), '{}') into v_locked
-  from (select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked) l;
+  v_locked := array(select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked);
   v_absent := array(
     select distinct u collate "C" from unnest(p_keys) u
     where not exists (select from jobtree.serialize_key k where k.key = u collate "C")
@@ -4935,13 +4927,8 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  perform jobtree.hold_jobs(array[p_job_id], true);
-  if p_done then
-    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
-  else
-    select * into v_job from jobtree.job j where j.id = p_job_id;
-  end if;
-  if v_job.id is null or v_job.sealed_at is not null then
+  v_job := jobtree.lock_open_job(p_job_id, p_done, true);
+  if v_job.sealed_at is not null then
     update jobtree.file_import f
     set finished_at = v_now, lease_id = null, leased_until = null, error_code = 'JOB_SEALED',
       error_message = 'The job was sealed or cancelled before all of the file was read.'
@@ -5935,14 +5922,16 @@ begin
     -- It is as it was, and was seen not long ago.
     continue when case when v_alert.is_over then v_alert.alert_seen_at >= v_now - v_alert.period / 20
       else (v_alert.alert_seen_at < v_now - v_alert.period) is not true end;
-    perform 1 from jobtree.queue q
-    where q.type = v_alert.type and q.alert_spell_at is not distinct from v_alert.alert_spell_at
-      and (q.alert_endpoint, q.alert_count, q.alert_interval_ms) = (v_alert.alert_endpoint, v_alert.alert_count, v_alert.alert_interval_ms)
-    for no key update skip locked;
+    update jobtree.queue q
+    set alert_spell_at = case when v_alert.is_over then coalesce(q.alert_spell_at, v_now) end, alert_seen_at = case when v_alert.is_over then v_now end
+    where q.ctid = (
+      select q.ctid from jobtree.queue q
+      where q.type = v_alert.type and q.alert_spell_at is not distinct from v_alert.alert_spell_at
+        and (q.alert_endpoint, q.alert_count, q.alert_interval_ms) = (v_alert.alert_endpoint, v_alert.alert_count, v_alert.alert_interval_ms)
+      for no key update skip locked
+    );
     -- Another server was faster, the alert has changed, or somebody has locked the type: that one is looked at next time.
-    continue when not found;
-    if v_alert.is_over and v_alert.alert_spell_at is null then
-      update jobtree.queue q set alert_spell_at = v_now, alert_seen_at = v_now where q.type = v_alert.type;
+    if found and v_alert.is_over and v_alert.alert_spell_at is null then
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
       select i.id, 'alert_' || i.id, v_alert.alert_endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
@@ -5950,10 +5939,6 @@ begin
         'count', v_alert.found -> 'count', 'groups', v_alert.found -> 'groups'
       ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i;
-    elsif v_alert.is_over then
-      update jobtree.queue q set alert_seen_at = v_now where q.type = v_alert.type;
-    else
-      update jobtree.queue q set alert_spell_at = null, alert_seen_at = null where q.type = v_alert.type;
     end if;
   end loop;
   return v_raised;
@@ -6600,15 +6585,11 @@ begin
     -- As in check_items.
     perform p_reports::jsonb;
   end if;
-  if v_ids is null then
-    return query select null::uuid[], null::jsonb, null::json;
-    return;
-  end if;
   return query
     select nullif(r.root_ids, '{}'), r.ready, r.answers
     from jobtree.report_results(
       array(select jobtree.lease_id(u) from unnest(v_ids) u), array(select jobtree.assignment_number(u) from unnest(v_ids) u),
-      p_reports, array_fill('report'::text, array[cardinality(v_ids)])
+      p_reports, array_fill('report'::text, array[coalesce(cardinality(v_ids), 0)])
     ) r;
 end
 $$;
@@ -7194,13 +7175,7 @@ begin
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;
 
-  loop
-    insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
-    select * into v_old from jobtree.queue q where q.type = p_type for update;
-    -- The row is missing if another call has just removed the last setting.
-    exit when found;
-  end loop;
-
+  insert into jobtree.queue as q (type) values (p_type) on conflict (type) do update set paused = q.paused returning q.* into v_old;
   update jobtree.queue q
   set paused = case when v_settings ? 'paused' then coalesce(s.paused, false) else q.paused end,
     concurrency = case when v_settings ? 'concurrency' then s.concurrency else q.concurrency end,
@@ -7885,18 +7860,17 @@ declare
   v_type constant text := jsonb_typeof(p_value);
   v_number constant numeric := case jsonb_typeof(p_value) when 'number' then p_value::numeric end;
   v_is_whole constant boolean := p_key not in ('backoffJitter', 'toleratedFailurePercentage');
-  v_longest integer;
-  v_length integer;
-  v_range numrange;
-  v_rule text;
-begin
-  v_longest := case
+  v_longest constant integer := case
     when p_key in ('type', 'name', 'endpoint', 'code', 'after[]') then 200
     when p_key = 'dedupeKey' then 500
     when p_key = 'serializeKey' then 255
     when p_key = 'message' then 10000
     when p_key = 'stack' then 4096
   end;
+  v_length integer;
+  v_range numrange;
+  v_rule text;
+begin
   if v_longest is not null and v_type = 'string' then
     v_length := length(p_value #>> '{}');
     if p_key in ('type', 'name', 'endpoint', 'after[]', 'serializeKey') then
@@ -7946,10 +7920,9 @@ begin
     when p_key = 'feed' and not jobtree.is_feed(p_value)
       then '{source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
   end;
-  if v_rule is not null then
-    return format('is %s; it must be %s', left(p_value::text, 80) || case when length(p_value::text) > 80 then '…' else '' end, v_rule);
-  end if;
-  return null;
+  return case when v_rule is not null then
+    format('is %s; it must be %s', left(p_value::text, 80) || case when length(p_value::text) > 80 then '…' else '' end, v_rule)
+  end;
 end
 $$;
 
