@@ -5119,22 +5119,23 @@ begin
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
-  select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
-    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
-  into v_operation
-  from jsonb_to_record(v_filter) f(
-    "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb, statuses text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
-  )
-  cross join jobtree.block_seq s
-  cross join lateral (
-    select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
-    from jsonb_array_elements(f.items) e
-  ) i;
-  v_operation.requested_by := p_requested_by;
+  v_operation := jsonb_populate_record(null::jobtree.operation, jsonb_build_object(
+    'id', jobtree.new_id(), 'kind', p_kind, 'requested_at', clock_timestamp(), 'requested_by', p_requested_by, 'tenant', v_filter -> 'tenant',
+    'job_id', v_filter -> 'jobId', 'types', v_filter -> 'types', 'codes', v_filter -> 'codes', 'dedupe_keys', v_filter -> 'dedupeKeys',
+    'fingerprints', v_filter -> 'groupIds', 'died_from', v_filter -> 'diedFrom', 'died_until', v_filter -> 'diedUntil',
+    'statuses', coalesce(v_filter -> 'statuses', case p_kind when 'PROMOTE' then '["RETRYING"]'::jsonb end),
+    'added_from', v_filter -> 'addedFrom', 'added_until', v_filter -> 'addedUntil',
+    'done', 0, 'skipped', 0, 'was_busy', false, 'next_job_id', '00000000-0000-0000-0000-000000000000', 'next_position', -1
+  ));
+  v_operation.payload := p_payload;
   v_operation.payload_patch := p_payload_patch;
-  v_operation.skipped := 0;
+  select i.job_ids, i.positions, least(1024 * (s.last_value + 1), i.last + 1)
+  into v_operation.item_job_ids, v_operation.item_positions, v_operation.before_position
+  from jobtree.block_seq s
+  cross join (
+    select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions, max((e ->> 'position')::bigint) as last
+    from jsonb_array_elements(v_filter -> 'items') e
+  ) i;
   with selected as materialized (
     select m.job_id, sum(m.items) as items
     from (
