@@ -14,18 +14,18 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_job record;
-  v_released record;
+  v_is_due boolean;
+  v_last bigint;
   v_positions bigint[];
   v_keys text[];
   v_locked text[];
   v_entering jobtree.waiting_item[];
   v_is_alone boolean;
 begin
-  select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
+  select j.type, j.releasing and j.cancelled_at is null into type, v_is_due from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
     select q.ctid as tid, q.position from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
+    where q.job_id = p_job_id and q.position >= p_from and v_is_due
       -- Written so that the planner can't use the index of scheduled entries, which has those of all jobs.
       and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
@@ -41,15 +41,9 @@ begin
     from placed p where q.ctid = p.tid
     returning q.position, q.count, q.run_at
   )
-  select count(*)::integer as entries, coalesce(sum(r.count) filter (where r.run_at is null), 0) as ready, max(r.position) as last
-  into v_released
-  from released r;
-
-  type := v_job.type;
-  entries := v_released.entries;
-  ready := v_released.ready;
-  next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
-  if entries < p_limit and v_job.is_due then
+  select count(*), coalesce(sum(r.count) filter (where r.run_at is null), 0), max(r.position) into entries, ready, v_last from released r;
+  next_from := case when entries = p_limit then v_last + 1 else 0 end;
+  if entries < p_limit and v_is_due then
     select array_agg(q.position), array_agg(i.key) into v_positions, v_keys
     from (
       select q.position from jobtree.queue_entry q
@@ -95,7 +89,7 @@ begin
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
   v_is_alone := found and cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
-  done := v_job.type is null or v_is_alone and entries < p_limit and not (v_job.is_due and exists (
+  done := type is null or v_is_alone and entries < p_limit and not (v_is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then

@@ -22,15 +22,14 @@ declare
   v_step record;
 begin
   with recursive subtree as (
-    select j.id from jobtree.job j where j.id = p_job_id
+    select j.id, j.root_id from jobtree.job j where j.id = p_job_id
     union all
-    select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+    select c.id, s.root_id from jobtree.job c join subtree s on c.parent_id = s.id
   )
-  select array_agg(s.id order by s.id) into v_jobs from subtree s;
+  select array_agg(s.id order by s.id), (array_agg(s.root_id))[1] into v_jobs, v_root from subtree s;
   if v_jobs is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
-  select j.root_id into v_root from jobtree.job j where j.id = p_job_id;
 
   perform 1 from jobtree.tree t where t.root_id = v_root and t.deletion is null for share;
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;

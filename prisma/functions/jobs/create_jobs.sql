@@ -41,7 +41,7 @@ begin
     select n.*, jobtree.check_job(n.spec::jsonb, n.spec -> 'items', n.path, n.jobs, format(v_prefix, n.tree - 1)) as payloads
     from (select n.* from node n order by n.place offset 0) n
   )
-  select json_agg(c.spec order by c.place) as specs, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
+  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
     array_agg(c.depth order by c.place) as depths,
     (select array_agg(u.payload order by c.place, u.n) from checked c cross join lateral unnest(c.payloads) with ordinality u(payload, n)) as payloads,
     (select array_agg(c.place order by c.place) from checked c cross join lateral unnest(c.payloads)) as owners
@@ -75,9 +75,8 @@ begin
   end loop;
 
   for v_node in
-    select t.tree, t.tree -> 'traceContext' as trace, v_made.ids[r.place] as id, v_made.created[r.place] as created
+    select t.tree, t.tree -> 'traceContext' as trace, v_made.ids[v_given.tops[t.n]] as id, v_made.created[v_given.tops[t.n]] as created
     from json_array_elements(p_trees) with ordinality t(tree, n)
-    join (select u as place, row_number() over (order by u) as n from (select distinct u from unnest(v_given.roots) u) d(u)) r on r.n = t.n
     order by t.n
   loop
     return query select v_node.id, v_node.created;

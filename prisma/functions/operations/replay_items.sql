@@ -85,17 +85,15 @@ begin
     from counted c
     order by c.job_id, c.position
   ) c;
-  if v_dead.job_ids is null then
-    return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
-    return;
+  if v_dead.job_ids is not null then
+    perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   end if;
-  perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   if v_dead.returning is not null then
     perform jobtree.requeue(v_dead.returning, true);
   end if;
   if v_dead.entering is not null then
     perform jobtree.enter_keys(v_dead.entering, true);
   end if;
-  return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
+  return query select coalesce(v_dead.job_ids, '{}'), coalesce(v_dead.positions, '{}'), v_dead.ready;
 end
 $$;

@@ -27,10 +27,10 @@ begin
     union all
     select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is not null
   ), entries as (
-    select e.type, coalesce(sum(e.items) filter (where e.status = 'READY'), 0)::bigint as ready,
-      coalesce(sum(e.items) filter (where e.status = 'SCHEDULED'), 0)::bigint as scheduled,
-      coalesce(sum(e.items) filter (where e.status = 'RETRYING'), 0)::bigint as retrying,
-      coalesce(sum(e.items) filter (where e.status = 'WAITING'), 0)::bigint as waiting,
+    select e.type, (sum(e.items) filter (where e.status = 'READY'))::bigint as ready,
+      (sum(e.items) filter (where e.status = 'SCHEDULED'))::bigint as scheduled,
+      (sum(e.items) filter (where e.status = 'RETRYING'))::bigint as retrying,
+      (sum(e.items) filter (where e.status = 'WAITING'))::bigint as waiting,
       min(e.since) filter (where e.status = 'READY') as since
     from (
       select q.type, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items,

@@ -12,15 +12,12 @@ language plpgsql volatile
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
+  v_limit constant bigint := greatest(0, p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED'));
   -- Mostly there are none, so that no tree need be looked at.
   v_operations boolean := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
   v_roots uuid[];
   v_marked uuid[];
 begin
-  if v_limit <= 0 then
-    return 0;
-  end if;
   with own as (
     select t.root_id from jobtree.tree t
     where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'

@@ -572,15 +572,14 @@ declare
   v_step record;
 begin
   with recursive subtree as (
-    select j.id from jobtree.job j where j.id = p_job_id
+    select j.id, j.root_id from jobtree.job j where j.id = p_job_id
     union all
-    select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+    select c.id, s.root_id from jobtree.job c join subtree s on c.parent_id = s.id
   )
-  select array_agg(s.id order by s.id) into v_jobs from subtree s;
+  select array_agg(s.id order by s.id), (array_agg(s.root_id))[1] into v_jobs, v_root from subtree s;
   if v_jobs is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
-  select j.root_id into v_root from jobtree.job j where j.id = p_job_id;
 
   perform 1 from jobtree.tree t where t.root_id = v_root and t.deletion is null for share;
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
@@ -1181,7 +1180,7 @@ begin
     select n.*, jobtree.check_job(n.spec::jsonb, n.spec -> 'items', n.path, n.jobs, format(v_prefix, n.tree - 1)) as payloads
     from (select n.* from node n order by n.place offset 0) n
   )
-  select json_agg(c.spec order by c.place) as specs, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
+  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
     array_agg(c.depth order by c.place) as depths,
     (select array_agg(u.payload order by c.place, u.n) from checked c cross join lateral unnest(c.payloads) with ordinality u(payload, n)) as payloads,
     (select array_agg(c.place order by c.place) from checked c cross join lateral unnest(c.payloads)) as owners
@@ -1215,9 +1214,8 @@ begin
   end loop;
 
   for v_node in
-    select t.tree, t.tree -> 'traceContext' as trace, v_made.ids[r.place] as id, v_made.created[r.place] as created
+    select t.tree, t.tree -> 'traceContext' as trace, v_made.ids[v_given.tops[t.n]] as id, v_made.created[v_given.tops[t.n]] as created
     from json_array_elements(p_trees) with ordinality t(tree, n)
-    join (select u as place, row_number() over (order by u) as n from (select distinct u from unnest(v_given.roots) u) d(u)) r on r.n = t.n
     order by t.n
   loop
     return query select v_node.id, v_node.created;
@@ -5790,10 +5788,10 @@ begin
     union all
     select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is not null
   ), entries as (
-    select e.type, coalesce(sum(e.items) filter (where e.status = 'READY'), 0)::bigint as ready,
-      coalesce(sum(e.items) filter (where e.status = 'SCHEDULED'), 0)::bigint as scheduled,
-      coalesce(sum(e.items) filter (where e.status = 'RETRYING'), 0)::bigint as retrying,
-      coalesce(sum(e.items) filter (where e.status = 'WAITING'), 0)::bigint as waiting,
+    select e.type, (sum(e.items) filter (where e.status = 'READY'))::bigint as ready,
+      (sum(e.items) filter (where e.status = 'SCHEDULED'))::bigint as scheduled,
+      (sum(e.items) filter (where e.status = 'RETRYING'))::bigint as retrying,
+      (sum(e.items) filter (where e.status = 'WAITING'))::bigint as waiting,
       min(e.since) filter (where e.status = 'READY') as since
     from (
       select q.type, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items,
@@ -5983,15 +5981,12 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED');
+  v_limit constant bigint := greatest(0, p_limit - (select count(*) from jobtree.tree t where t.deletion = 'REAPED'));
   -- Mostly there are none, so that no tree need be looked at.
   v_operations boolean := exists (select from jobtree.operation o where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD'));
   v_roots uuid[];
   v_marked uuid[];
 begin
-  if v_limit <= 0 then
-    return 0;
-  end if;
   with own as (
     select t.root_id from jobtree.tree t
     where t.completed_at at time zone 'UTC' + t.retention_seconds * interval '1 second' <= v_now at time zone 'UTC'
@@ -6108,18 +6103,18 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_job record;
-  v_released record;
+  v_is_due boolean;
+  v_last bigint;
   v_positions bigint[];
   v_keys text[];
   v_locked text[];
   v_entering jobtree.waiting_item[];
   v_is_alone boolean;
 begin
-  select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
+  select j.type, j.releasing and j.cancelled_at is null into type, v_is_due from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
     select q.ctid as tid, q.position from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
+    where q.job_id = p_job_id and q.position >= p_from and v_is_due
       -- Written so that the planner can't use the index of scheduled entries, which has those of all jobs.
       and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
@@ -6135,15 +6130,9 @@ begin
     from placed p where q.ctid = p.tid
     returning q.position, q.count, q.run_at
   )
-  select count(*)::integer as entries, coalesce(sum(r.count) filter (where r.run_at is null), 0) as ready, max(r.position) as last
-  into v_released
-  from released r;
-
-  type := v_job.type;
-  entries := v_released.entries;
-  ready := v_released.ready;
-  next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
-  if entries < p_limit and v_job.is_due then
+  select count(*), coalesce(sum(r.count) filter (where r.run_at is null), 0), max(r.position) into entries, ready, v_last from released r;
+  next_from := case when entries = p_limit then v_last + 1 else 0 end;
+  if entries < p_limit and v_is_due then
     select array_agg(q.position), array_agg(i.key) into v_positions, v_keys
     from (
       select q.position from jobtree.queue_entry q
@@ -6189,7 +6178,7 @@ begin
   -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
   v_is_alone := found and cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
-  done := v_job.type is null or v_is_alone and entries < p_limit and not (v_job.is_due and exists (
+  done := type is null or v_is_alone and entries < p_limit and not (v_is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then
@@ -6474,18 +6463,16 @@ begin
     from counted c
     order by c.job_id, c.position
   ) c;
-  if v_dead.job_ids is null then
-    return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
-    return;
+  if v_dead.job_ids is not null then
+    perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   end if;
-  perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   if v_dead.returning is not null then
     perform jobtree.requeue(v_dead.returning, true);
   end if;
   if v_dead.entering is not null then
     perform jobtree.enter_keys(v_dead.entering, true);
   end if;
-  return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
+  return query select coalesce(v_dead.job_ids, '{}'), coalesce(v_dead.positions, '{}'), v_dead.ready;
 end
 $$;
 
