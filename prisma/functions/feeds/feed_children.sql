@@ -15,7 +15,6 @@ declare
   -- Its mapping, and the new items that reports list.
   v_source text;
   v_payloads json[];
-  v_keys text[];
   v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
@@ -41,9 +40,10 @@ begin
         cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
         where u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
       elsif v_source = 'SUCCESSES' and v_child.feed ->> 'source' = v_source then
-        select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
-          array_agg(u.position order by u.n)
-        into v_payloads, v_keys, v_by, v_parents
+        select array_agg(p.payload order by u.n) filter (where not v_child.feed ? 'serializeKey'),
+          json_agg(json_build_object('payload', p.payload, 'serializeKey', p.key) order by u.n) filter (where v_child.feed ? 'serializeKey'),
+          array_agg(u.n::integer order by u.n), array_agg(u.position order by u.n)
+        into v_payloads, v_items, v_by, v_parents
         from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
         join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
         left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -55,11 +55,6 @@ begin
           where v_child.feed ?| '{forEach,payload,serializeKey}'
         ) p
         where u.job_id = v_child.parent_id;
-        if num_nonnulls(variadic v_keys) > 0 then
-          v_items := (
-            select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-          );
-        end if;
       end if;
 
       if v_items is not null then

@@ -13,15 +13,14 @@ returns jobtree.judged_reports
 language plpgsql stable
 -- plans: no seqscan, bitmapscan, mergejoin; generic
 as $$
-declare
-  v_judged jobtree.judged_reports;
 begin
-  select array_agg(r.n) filter (where r.problem is null), array_agg(r.lease_id) filter (where r.problem is null),
+  return (select row(
+    array_agg(r.n) filter (where r.problem is null), array_agg(r.lease_id) filter (where r.problem is null),
     array_agg(r.number) filter (where r.problem is null),
     json_agg(case r.kind when 'snooze' then r.report else r.report -> r.kind end) filter (where r.problem is null),
     array_agg(r.kind) filter (where r.problem is null), array_agg(r.report -> 'newItems') filter (where r.problem is null),
     jsonb_object_agg(r.n, r.problem) filter (where r.problem is not null)
-  into v_judged
+  )::jobtree.judged_reports
   from (
     select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n,
       sum(o.fed_bytes) filter (where o.problem is null) over (order by o.n) as all_fed_bytes
@@ -60,7 +59,6 @@ begin
     ) o
     order by o.n
   ) r
-  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes);
-  return v_judged;
+  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes));
 end
 $$;

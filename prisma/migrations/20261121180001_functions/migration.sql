@@ -2077,7 +2077,6 @@ declare
   -- Its mapping, and the new items that reports list.
   v_source text;
   v_payloads json[];
-  v_keys text[];
   v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
@@ -2103,9 +2102,10 @@ begin
         cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
         where u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
       elsif v_source = 'SUCCESSES' and v_child.feed ->> 'source' = v_source then
-        select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
-          array_agg(u.position order by u.n)
-        into v_payloads, v_keys, v_by, v_parents
+        select array_agg(p.payload order by u.n) filter (where not v_child.feed ? 'serializeKey'),
+          json_agg(json_build_object('payload', p.payload, 'serializeKey', p.key) order by u.n) filter (where v_child.feed ? 'serializeKey'),
+          array_agg(u.n::integer order by u.n), array_agg(u.position order by u.n)
+        into v_payloads, v_items, v_by, v_parents
         from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
         join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
         left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2117,11 +2117,6 @@ begin
           where v_child.feed ?| '{forEach,payload,serializeKey}'
         ) p
         where u.job_id = v_child.parent_id;
-        if num_nonnulls(variadic v_keys) > 0 then
-          v_items := (
-            select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-          );
-        end if;
       end if;
 
       if v_items is not null then
@@ -3624,15 +3619,14 @@ set enable_bitmapscan = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_judged jobtree.judged_reports;
 begin
-  select array_agg(r.n) filter (where r.problem is null), array_agg(r.lease_id) filter (where r.problem is null),
+  return (select row(
+    array_agg(r.n) filter (where r.problem is null), array_agg(r.lease_id) filter (where r.problem is null),
     array_agg(r.number) filter (where r.problem is null),
     json_agg(case r.kind when 'snooze' then r.report else r.report -> r.kind end) filter (where r.problem is null),
     array_agg(r.kind) filter (where r.problem is null), array_agg(r.report -> 'newItems') filter (where r.problem is null),
     jsonb_object_agg(r.n, r.problem) filter (where r.problem is not null)
-  into v_judged
+  )::jobtree.judged_reports
   from (
     select o.*, min(o.n) filter (where o.problem is null) over (partition by o.lease_id, o.number) as first_n,
       sum(o.fed_bytes) filter (where o.problem is null) over (order by o.n) as all_fed_bytes
@@ -3671,8 +3665,7 @@ begin
     ) o
     order by o.n
   ) r
-  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes);
-  return v_judged;
+  where (r.first_n is null or r.n <= r.first_n) and (r.problem is not null or r.all_fed_bytes <= 20e6 or r.all_fed_bytes = r.fed_bytes));
 end
 $$;
 
