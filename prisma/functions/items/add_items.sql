@@ -14,7 +14,6 @@ language plpgsql volatile
 as $$
 declare
   v_payloads text[];
-  v_firsts bigint[];
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
@@ -38,8 +37,7 @@ begin
     return;
   end if;
   if v_payloads is not null then
-    v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    positions := jobtree.positions_from(jobtree.insert_payloads(v_job, v_payloads), cardinality(v_payloads));
     ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
     select i.positions, i.added, i.ready into positions, added, ready from jobtree.insert_items(v_job, p_items) i;

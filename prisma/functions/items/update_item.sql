@@ -23,7 +23,6 @@ declare
   v_job record;
   v_status text;
   v_item record;
-  v_bytes integer;
 begin
   if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
     raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
@@ -55,9 +54,9 @@ begin
   end loop;
 
   if v_changes ? 'payload' then
-    select octet_length((p_changes -> 'payload')::text) - i.payload_bytes into v_bytes from jobtree.job_item i
+    insert into jobtree.progress_delta (root_id, job_id, bytes)
+    select v_job.root_id, p_job_id, octet_length((p_changes -> 'payload')::text) - i.payload_bytes from jobtree.job_item i
     where i.job_id = p_job_id and i.position = p_position;
-    insert into jobtree.progress_delta (root_id, job_id, bytes) values (v_job.root_id, p_job_id, v_bytes);
   end if;
   update jobtree.job_item i
   set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,

@@ -41,8 +41,8 @@ begin
     select n.*, jobtree.check_job(n.spec::jsonb, n.spec -> 'items', n.path, n.jobs, format(v_prefix, n.tree - 1)) as payloads
     from (select n.* from node n order by n.place offset 0) n
   )
-  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
-    array_agg(c.depth order by c.place) as depths,
+  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops,
+    array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents, array_agg(c.depth order by c.place) as depths,
     (select array_agg(u.payload order by c.place, u.n) from checked c cross join lateral unnest(c.payloads) with ordinality u(payload, n)) as payloads,
     (select array_agg(c.place order by c.place) from checked c cross join lateral unnest(c.payloads)) as owners
   into v_given

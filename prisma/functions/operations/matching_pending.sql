@@ -19,8 +19,7 @@ declare
   -- Whether the part is of a single job: then the positions below say where it begins and ends.
   v_is_inside constant boolean := coalesce(p_last_job_id = p_operation.next_job_id, false);
   v_jobs constant uuid[] := case when v_is_inside then array[p_last_job_id] else jobtree.jobs_of_operation(p_operation, p_last_job_id) end;
-  v_named constant bigint := (select min(u) from unnest(p_operation.item_positions) u);
-  v_first constant bigint := greatest(0, v_named, case when v_is_inside then p_operation.next_position + 1 end);
+  v_first constant bigint := greatest(0, (select min(u) from unnest(p_operation.item_positions) u), case when v_is_inside then p_operation.next_position + 1 end);
   v_end constant bigint := least(p_operation.before_position - 1, case when v_is_inside then p_last_position end);
   v_statuses constant text[] := p_operation.statuses;
   -- The names of the tenant's types.

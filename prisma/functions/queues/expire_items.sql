@@ -16,7 +16,6 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
-  v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
     return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
@@ -107,9 +106,7 @@ begin
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
-  if v_ended.count > 0 then
-    v_ready := jobtree.bury_items(v_ended.items, v_ended.keyed);
-  end if;
-  return query select v_ended.count, v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
+  return query select v_ended.count, v_ended.more, v_ended.root_ids,
+    case when v_ended.count > 0 then jobtree.bury_items(v_ended.items, v_ended.keyed) end, v_ended.types, v_ended.failed;
 end
 $$;

@@ -171,7 +171,6 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_payloads text[];
-  v_firsts bigint[];
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
@@ -195,8 +194,7 @@ begin
     return;
   end if;
   if v_payloads is not null then
-    v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    positions := jobtree.positions_from(jobtree.insert_payloads(v_job, v_payloads), cardinality(v_payloads));
     ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
     select i.positions, i.added, i.ready into positions, added, ready from jobtree.insert_items(v_job, p_items) i;
@@ -1180,8 +1178,8 @@ begin
     select n.*, jobtree.check_job(n.spec::jsonb, n.spec -> 'items', n.path, n.jobs, format(v_prefix, n.tree - 1)) as payloads
     from (select n.* from node n order by n.place offset 0) n
   )
-  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops, array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents,
-    array_agg(c.depth order by c.place) as depths,
+  select json_agg(c.spec order by c.place) as specs, array_agg(c.place order by c.place) filter (where c.path = '{}') as tops,
+    array_agg(r.place order by c.place) as roots, array_agg(p.place order by c.place) as parents, array_agg(c.depth order by c.place) as depths,
     (select array_agg(u.payload order by c.place, u.n) from checked c cross join lateral unnest(c.payloads) with ordinality u(payload, n)) as payloads,
     (select array_agg(c.place order by c.place) from checked c cross join lateral unnest(c.payloads)) as owners
   into v_given
@@ -1790,7 +1788,6 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
-  v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
     return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
@@ -1881,10 +1878,8 @@ begin
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
-  if v_ended.count > 0 then
-    v_ready := jobtree.bury_items(v_ended.items, v_ended.keyed);
-  end if;
-  return query select v_ended.count, v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
+  return query select v_ended.count, v_ended.more, v_ended.root_ids,
+    case when v_ended.count > 0 then jobtree.bury_items(v_ended.items, v_ended.keyed) end, v_ended.types, v_ended.failed;
 end
 $$;
 
@@ -4623,8 +4618,7 @@ declare
   -- Whether the part is of a single job: then the positions below say where it begins and ends.
   v_is_inside constant boolean := coalesce(p_last_job_id = p_operation.next_job_id, false);
   v_jobs constant uuid[] := case when v_is_inside then array[p_last_job_id] else jobtree.jobs_of_operation(p_operation, p_last_job_id) end;
-  v_named constant bigint := (select min(u) from unnest(p_operation.item_positions) u);
-  v_first constant bigint := greatest(0, v_named, case when v_is_inside then p_operation.next_position + 1 end);
+  v_first constant bigint := greatest(0, (select min(u) from unnest(p_operation.item_positions) u), case when v_is_inside then p_operation.next_position + 1 end);
   v_end constant bigint := least(p_operation.before_position - 1, case when v_is_inside then p_last_position end);
   v_statuses constant text[] := p_operation.statuses;
   -- The names of the tenant's types.
@@ -7757,7 +7751,6 @@ declare
   v_job record;
   v_status text;
   v_item record;
-  v_bytes integer;
 begin
   if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
     raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
@@ -7789,9 +7782,9 @@ begin
   end loop;
 
   if v_changes ? 'payload' then
-    select octet_length((p_changes -> 'payload')::text) - i.payload_bytes into v_bytes from jobtree.job_item i
+    insert into jobtree.progress_delta (root_id, job_id, bytes)
+    select v_job.root_id, p_job_id, octet_length((p_changes -> 'payload')::text) - i.payload_bytes from jobtree.job_item i
     where i.job_id = p_job_id and i.position = p_position;
-    insert into jobtree.progress_delta (root_id, job_id, bytes) values (v_job.root_id, p_job_id, v_bytes);
   end if;
   update jobtree.job_item i
   set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
