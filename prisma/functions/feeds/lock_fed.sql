@@ -6,7 +6,7 @@
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
 -- returns    those of p_leases whose reports have all that they need; the keys, of which the caller removes those without a head: null for none; and whether there are children that
 --            can't take every result, or may get more than the results have
--- locks      those of hold_jobs, then those of lock_keys
+-- locks      those of hold_jobs, then those of lock_keys or try_lock_keys
 create or replace function jobtree.lock_fed(
   p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[], p_wait boolean
 )
@@ -78,7 +78,7 @@ begin
   from fed f
   where jobtree.is_name(f.key, 255);
   if v_fed.keys is not null then
-    keys := jobtree.lock_keys(v_fed.keys, p_wait);
+    keys := case when p_wait then jobtree.lock_keys(v_fed.keys) else jobtree.try_lock_keys(v_fed.keys) end;
     leases := array(
       select k from unnest(leases) k
       where k.id not in (

@@ -29,7 +29,7 @@ begin
     -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
     where e.value ->> 'serializeKey' is not null;
-    perform jobtree.lock_keys(v_serialize_keys, true);
+    perform jobtree.lock_keys(v_serialize_keys);
   end if;
 
   with given as materialized (

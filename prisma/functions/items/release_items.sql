@@ -58,7 +58,7 @@ begin
   end if;
   if v_positions is not null then
     -- Before the entries: then an earlier one of the key, which another call had, is either gone or seen as locked.
-    v_locked := jobtree.lock_keys(v_keys, false);
+    v_locked := jobtree.try_lock_keys(v_keys);
     with picked as materialized (
       select q.position from jobtree.queue_entry q
       where q.job_id = p_job_id and q.position = any (v_positions) and coalesce(q.run_at = 'infinity', false)

@@ -23,7 +23,7 @@ begin
   v_prefix := case when json_array_length(p_trees) > 1 then '[%s].' else '' end;
   if strpos(p_trees::text, '"serializeKey"') > 0 then
     -- The keys of all jobs at once and in order: other trees may lock the same ones.
-    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey'), true) into v_keys
+    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey')) into v_keys
     from json_array_elements(p_trees) t(tree)
     cross join lateral jobtree.tree_nodes(t.tree) n
     cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i

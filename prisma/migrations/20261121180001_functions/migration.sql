@@ -1160,7 +1160,7 @@ begin
   v_prefix := case when json_array_length(p_trees) > 1 then '[%s].' else '' end;
   if strpos(p_trees::text, '"serializeKey"') > 0 then
     -- The keys of all jobs at once and in order: other trees may lock the same ones.
-    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey'), true) into v_keys
+    select jobtree.lock_keys(array_agg(i.value ->> 'serializeKey')) into v_keys
     from json_array_elements(p_trees) t(tree)
     cross join lateral jobtree.tree_nodes(t.tree) n
     cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
@@ -3230,7 +3230,7 @@ begin
     -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
     where e.value ->> 'serializeKey' is not null;
-    perform jobtree.lock_keys(v_serialize_keys, true);
+    perform jobtree.lock_keys(v_serialize_keys);
   end if;
 
   with given as materialized (
@@ -4230,7 +4230,7 @@ $$;
 -- p_lease_ids, p_numbers, p_values, p_kinds, p_wait   as report_results takes them
 -- returns    those of p_leases whose reports have all that they need; the keys, of which the caller removes those without a head: null for none; and whether there are children that
 --            can't take every result, or may get more than the results have
--- locks      those of hold_jobs, then those of lock_keys
+-- locks      those of hold_jobs, then those of lock_keys or try_lock_keys
 create or replace function jobtree.lock_fed(
   p_leases jobtree.reported_lease[], p_lease_ids uuid[], p_numbers integer[], p_values json, p_kinds text[], p_wait boolean
 )
@@ -4306,7 +4306,7 @@ begin
   from fed f
   where jobtree.is_name(f.key, 255);
   if v_fed.keys is not null then
-    keys := jobtree.lock_keys(v_fed.keys, p_wait);
+    keys := case when p_wait then jobtree.lock_keys(v_fed.keys) else jobtree.try_lock_keys(v_fed.keys) end;
     leases := array(
       select k from unnest(leases) k
       where k.id not in (
@@ -4322,54 +4322,21 @@ $$;
 -- Locks serialize keys, whether an item has them or not: a new row has no head, and the caller removes it if it gets none.
 --
 -- p_keys     keys; duplicates are allowed
--- p_wait     whether to wait for locked keys, in their order, or to skip them; those that an open transaction has just created are skipped
---            after 100 ms
--- returns    those that are locked
--- locks      the keys' rows
-create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
+-- returns    the same
+-- locks      the keys' rows, in their order
+create or replace function jobtree.lock_keys(p_keys text[])
 returns text[]
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
-  v_locked text[];
-  v_absent text[];
-  v_key text;
 begin
-  if p_wait then
-    -- In one order, new and existing ones alike; these are locked, not written.
-    insert into jobtree.serialize_key as k (key)
-    select distinct u collate "C" from unnest(p_keys) u order by 1
-    on conflict (key) do update set key = k.key where false;
-    return p_keys;
-  end if;
-
-  v_locked := array(select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked);
-  v_absent := array(
-    select distinct u collate "C" from unnest(p_keys) u
-    where not exists (select from jobtree.serialize_key k where k.key = u collate "C")
-    order by 1
-  );
-  if cardinality(v_absent) = 0 then
-    return v_locked;
-  end if;
-  begin
-    return v_locked || jobtree.make_keys(v_absent);
-  exception when lock_not_available then
-    -- Retried one by one below, for a moment, to get those that no other transaction is creating.
-  end;
-  foreach v_key in array v_absent loop
-    exit when clock_timestamp() > v_until;
-    begin
-      v_locked := v_locked || jobtree.make_keys(array[v_key]);
-    exception when lock_not_available then
-      continue;
-    end;
-  end loop;
-  return v_locked;
+  -- New and existing ones alike; these are locked, not written.
+  insert into jobtree.serialize_key as k (key)
+  select distinct u collate "C" from unnest(p_keys) u order by 1
+  on conflict (key) do update set key = k.key where false;
+  return p_keys;
 end
 $$;
 
@@ -4501,30 +4468,6 @@ begin
     raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
   return v_tree;
-end
-$$;
-
--- Creates the rows of keys that are not in use, still without a head: lock_keys.
---
--- returns    those that are new
--- errors     55P03 if an open transaction has just created one of them: nobody can know whether it will commit
-create or replace function jobtree.make_keys(p_keys text[])
-returns text[]
-language plpgsql volatile
-set lock_timeout = '20ms'
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_made text[];
-begin
-  with made as (
-    insert into jobtree.serialize_key as k (key)
-    select distinct u collate "C" from unnest(p_keys) u order by 1
-    on conflict (key) do nothing
-    returning k.key
-  )
-  select array_agg(m.key) into v_made from made m;
-  return v_made;
 end
 $$;
 
@@ -6134,7 +6077,7 @@ begin
   end if;
   if v_positions is not null then
     -- Before the entries: then an earlier one of the key, which another call had, is either gone or seen as locked.
-    v_locked := jobtree.lock_keys(v_keys, false);
+    v_locked := jobtree.try_lock_keys(v_keys);
     with picked as materialized (
       select q.position from jobtree.queue_entry q
       where q.job_id = p_job_id and q.position = any (v_positions) and coalesce(q.run_at = 'infinity', false)
@@ -7638,6 +7581,49 @@ as $$
     where cardinality(n.path) <= 32
   )
   select n.path, n.spec from node n
+$$;
+
+-- Locks serialize keys as lock_keys does, but without waiting for those that are locked. Nobody can know of a key that an open transaction has
+-- just created whether that will commit: after 100 ms these are left, too.
+--
+-- p_keys     keys; duplicates are allowed
+-- returns    those that are locked
+-- locks      the keys' rows
+create or replace function jobtree.try_lock_keys(p_keys text[])
+returns text[]
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set lock_timeout = '20ms'
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_locked text[] := array(select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked);
+  v_absent constant text[] := array(
+    select distinct u collate "C" from unnest(p_keys) u
+    where not exists (select from jobtree.serialize_key k where k.key = u collate "C")
+    order by 1
+  );
+  v_made text[];
+begin
+  -- All of them at once; and if that takes too long one by one, for a moment, to get those that no other transaction is creating.
+  for n in 0 .. cardinality(v_absent) loop
+    exit when v_absent = '{}' or clock_timestamp() > v_until;
+    begin
+      with made as (
+        insert into jobtree.serialize_key as k (key) select u from unnest(case n when 0 then v_absent else v_absent[n:n] end) u
+        on conflict (key) do nothing
+        returning k.key
+      )
+      select array_agg(m.key) into v_made from made m;
+      v_locked := v_locked || v_made;
+      exit when n = 0;
+    exception when lock_not_available then null;
+    end;
+  end loop;
+  return v_locked;
+end
 $$;
 
 -- Rejects a template from which create_job can't create a tree, or can create only one. It creates the tree and undoes it, so it rejects

@@ -775,7 +775,7 @@ describe('races', () => {
     await putSchedule(t.engine, { name, everyMs: 3_600_000, template });
     const at = await due(name, '5 s');
     const stranger = await transaction();
-    await stranger.query('select jobtree.lock_keys(array[$1], true)', [name]);
+    await stranger.query('select jobtree.lock_keys(array[$1])', [name]);
     expect((await fire()).failed).toBe(true);
     expect(await read(name)).toMatchObject({ failed_at: null, next_at: at });
     await stranger.query('rollback');
