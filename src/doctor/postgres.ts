@@ -122,8 +122,7 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
     timeoutMs === 0
       ? 'nothing ends a forgotten transaction (idle_in_transaction_session_timeout is 0)'
       : `a forgotten transaction is ended after ${span(timeoutMs)}`;
-  const [standbys] = await session.query<{ count: number }>('select count(*)::int from pg_stat_replication');
-  const failover = afterFailover(standbys?.count ?? 0, value);
+  const failover = await afterFailover(session, value);
   return [
     ok(
       `synchronous_commit ${value.get('synchronous_commit')}, autovacuum on, read committed; ${forgotten}${failover}`,
@@ -131,7 +130,9 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   ];
 }
 
-function afterFailover(standbys: number, value: ReadonlyMap<string, string>): string {
+async function afterFailover(session: Session, value: ReadonlyMap<string, string>): Promise<string> {
+  const [row] = await session.query<{ count: number }>('select count(*)::int from pg_stat_replication');
+  const standbys = row?.count ?? 0;
   if (standbys === 0) return '';
   const waits = value.get('synchronous_standby_names') !== '' && value.get('synchronous_commit') !== 'local';
   return waits
