@@ -32,6 +32,7 @@ describe('a URL of Postgres', () => {
     ['postgres://127.0.0.1:5432,10.0.0.7:5432/jobs', 'NONE'],
     ['postgres://10.0.0.7,10.0.0.8/jobs?sslmode=verify-full', 'VERIFIED'],
     ['postgres://a,b:c,d@127.0.0.1/jobs', 'LOCAL'],
+    ['postgres://user:p@ss,word@127.0.0.1,[::1]:5433/jobs', 'LOCAL'],
   ])('%s: %s', (url, encryption) => {
     expect(verifyTls(url)).toBe(url);
     expect(encryptionOf(url)).toBe(encryption);

@@ -1,5 +1,5 @@
 /** DATABASE_URL, which may name several hosts, as for libpq: `postgres://user:password@first:5432,second:5432/database`. */
-const form = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]*,[^@/?]*)(.*)$/s;
+const form = /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^@/?]*,[^@/?]*)(.*)$/s;
 
 /** A URL for each host. */
 export function eachHost(url: string): readonly string[] {

@@ -2,11 +2,14 @@
  * A connection to Postgres: of several hosts in a URL to the primary, as libpq makes it with `target_session_attrs=primary`. pg itself takes one
  * host (https://github.com/brianc/node-postgres/pull/3643).
  */
+import type { Socket } from 'node:net';
+import { callbackify } from 'node:util';
 import pg from 'pg';
+import { withTimeout } from '../concurrency/with-timeout.ts';
 import { eachHost } from '../config/postgres-url.ts';
 
 /** How long a host may take to say what it is. */
-const answerMs = 3_000;
+const answerMs = 2_000;
 
 /** Where the primary of some URLs is, until a connection to it fails or breaks. */
 const primaries = new Map<string, Promise<Address>>();
@@ -18,27 +21,37 @@ interface Address {
 
 export class PostgresClient extends pg.Client {
   readonly #urls: readonly string[];
+  readonly #timeoutMs: number;
 
   constructor(config: pg.ClientConfig = {}) {
     const urls = eachHost(config.connectionString ?? '');
     super({ ...config, connectionString: urls[0] as string });
     this.#urls = urls;
+    this.#timeoutMs = config.connectionTimeoutMillis || answerMs;
   }
 
   // pg's own overloads: returning a promise, or with a callback, as its pools call it.
   override connect(): Promise<this>;
-  override connect(callback: (error?: Error) => void): void;
-  override connect(callback?: (error?: Error) => void): Promise<this> | undefined {
-    const connected = this.#urls.length === 1 ? super.connect() : this.#connectToPrimary();
-    if (callback === undefined) return connected as Promise<this>;
-    connected.then(() => callback(), callback);
+  override connect(callback: (error: Error | null) => void): void;
+  override connect(callback?: (error: Error | null) => void): Promise<this> | undefined {
+    if (this.#urls.length > 1) {
+      if (callback === undefined) return this.#connectToPrimary();
+      callbackify(() => this.#connectToPrimary())(callback);
+    } else {
+      // At once: whoever listens for errors does so in the callback.
+      if (callback === undefined) return super.connect() as Promise<this>;
+      super.connect(callback as (error: Error) => void);
+    }
     return undefined;
   }
 
   async #connectToPrimary(): Promise<this> {
-    Object.assign(this, await primaryOf(this.#urls));
-    const forget = () => primaries.delete(this.#urls.join());
-    this.once('error', forget);
+    const found = primaryOf(this.#urls);
+    const forget = () => forgetPrimary(this.#urls, found);
+    // Also for whoever does not listen for errors yet.
+    this.on('error', forget);
+    Object.assign(this, await withTimeout(this.#timeoutMs, found));
+    if (socketOf(this).destroyed) throw new Error('The connection was ended before it was open.');
     const standsBy = watchForStandby(this);
     try {
       await super.connect();
@@ -46,6 +59,7 @@ export class PostgresClient extends pg.Client {
       return this;
     } catch (error) {
       forget();
+      destroySocket(this);
       throw error;
     }
   }
@@ -62,8 +76,13 @@ function primaryOf(urls: readonly string[]): Promise<Address> {
   if (known !== undefined) return known;
   const found = findPrimary(urls);
   primaries.set(urls.join(), found);
-  found.catch(() => primaries.delete(urls.join()));
+  found.catch(() => forgetPrimary(urls, found));
   return found;
+}
+
+/** Unless it was looked for again since. */
+function forgetPrimary(urls: readonly string[], found: Promise<Address>): void {
+  if (primaries.get(urls.join()) === found) primaries.delete(urls.join());
 }
 
 /** Asks all hosts at once: one that is gone does not answer at all. */
@@ -102,5 +121,8 @@ function watchForStandby(client: pg.Client): () => boolean {
 
 /** Unlike `end`, does not wait for an answer. */
 export function destroySocket(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  socketOf(client).destroy();
 }
+
+const socketOf = (client: pg.ClientBase) =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;

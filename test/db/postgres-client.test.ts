@@ -1,7 +1,7 @@
 /** A URL with several hosts leads to the primary among them, wherever it moves. */
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresClient } from '../../src/db/postgres-client.ts';
+import { destroySocket, PostgresClient } from '../../src/db/postgres-client.ts';
 import { freePort } from '../support/ports.ts';
 import {
   findPostgresPrograms,
@@ -47,6 +47,13 @@ describe.skipIf(programs === undefined)('a URL with several hosts', () => {
     const { client, ...found } = await portOf();
     expect(found).toEqual({ port: portIn(primary), recovers: false });
     await client.end();
+  });
+
+  it('does not connect after all if it was given up while the primary was looked for', async () => {
+    const client = new PostgresClient({ connectionString: url });
+    const connected = client.connect();
+    destroySocket(client);
+    await expect(connected).rejects.toThrow('ended before it was open');
   });
 
   it('leads to the next primary when a connection to the one before has broken', async () => {

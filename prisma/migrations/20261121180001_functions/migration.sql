@@ -7609,7 +7609,7 @@ declare
 begin
   -- All of them at once; and if that takes too long one by one, for a moment, to get those that no other transaction is creating.
   for n in 0 .. cardinality(v_absent) loop
-    exit when v_absent = '{}' or clock_timestamp() > v_until;
+    exit when v_absent = '{}' or n > 0 and clock_timestamp() > v_until;
     begin
       with made as (
         insert into jobtree.serialize_key as k (key) select u from unnest(case n when 0 then v_absent else v_absent[n:n] end) u
