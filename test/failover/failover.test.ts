@@ -237,11 +237,12 @@ describe('a primary that moves', () => {
           };
           lost += figure.lost;
           figures[name] = worse(figures[name], figure);
+          console.log(name, JSON.stringify(figure));
         }
       over.abort();
       await Promise.all(producing);
       const ends = await Promise.all(watchers.all.map(({ ended }) => ended));
-      console.log('the longest pauses in ms, and acknowledged items that were lost:');
+      console.log('of each fault the longest pauses in ms, and all acknowledged items that were lost:');
       console.table(figures);
 
       const counts = await query<{ items: number; different: number; succeeded: number; outcomes: number }>(
