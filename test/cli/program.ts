@@ -98,7 +98,7 @@ export async function runCommands(example: string, ids: Record<string, string>, 
     const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? word] ?? word);
     const { code, stdout, stderr } = await run(args, { env });
     // These say there how far they are.
-    const says = /^(work|import) /.test(command) ? stderr : '';
+    const says = /^(work|import|watch) /.test(command) ? stderr : '';
     expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: says });
     outputs.push(stdout);
   }
