@@ -65,7 +65,7 @@ export class Host {
     });
     for (const stream of [patroni.stdout, patroni.stderr])
       stream.on('data', (chunk: Buffer) => {
-        this.#log = (this.#log + chunk.toString()).slice(-50_000);
+        this.#log += chunk.toString();
       });
     this.#patroni = patroni;
   }
