@@ -12,9 +12,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
-import { type Client, createClient, JobtreeError, Worker } from '../../src/client/index.ts';
+import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import { sharedFolder } from '../embedded/support.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { untilDone } from '../support/until-done.ts';
 import { Fleet } from './live-fleet.ts';
 import { kinds, type Watcher, Watchers } from './live-watchers.ts';
 
@@ -220,18 +221,4 @@ function worst(before: Figures | undefined, now: Figures): Figures {
     staying: of('staying'),
     roaming: of('roaming'),
   };
-}
-
-/** That a server failed, for whatever reason, is a problem; that it can't be reached is not. */
-async function untilDone<T>(call: () => Promise<T>, problems: string[]): Promise<T> {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof JobtreeError)) throw error;
-      if (error.code === 'BAD_RESPONSE') problems.push(`a call: ${error.message}`);
-      else if (error.code !== 'UNREACHABLE' && error.code !== 'BUSY') throw error;
-      await delay(100);
-    }
-  }
 }

@@ -10,10 +10,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient, JobtreeError, Worker } from '../../src/client/index.ts';
+import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import { kinds, Watchers } from '../crash/live-watchers.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { cli, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { untilDone } from '../support/until-done.ts';
 import { PatroniCluster } from './patroni.ts';
 
 const times = Number(process.env.FAILOVERS ?? 1);
@@ -277,18 +278,4 @@ function worse(before: Record<string, number> = {}, now: Record<string, number>)
       return [name, sums.includes(name) ? other + value : Math.max(other, value)];
     }),
   );
-}
-
-/** That a server failed, for whatever reason, is a problem; that it can't be reached is not. */
-async function untilDone<T>(call: () => Promise<T>, problems: string[]): Promise<T> {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof JobtreeError)) throw error;
-      if (error.code === 'BAD_RESPONSE') problems.push(`a call: ${error.message}`);
-      else if (error.code !== 'UNREACHABLE' && error.code !== 'BUSY') throw error;
-      await delay(100);
-    }
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -79,9 +79,7 @@ export class Host {
 
   /** Of Postgres, the parent of all its processes. */
   killPostgres(): void {
-    const pid = execFileSync('head', ['-n', '1', join(this.#folder, 'data', 'postmaster.pid')], {
-      encoding: 'utf8',
-    });
+    const pid = readFileSync(join(this.#folder, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0];
     process.kill(Number(pid), 'SIGKILL');
   }
 
